@@ -1,0 +1,2 @@
+//! Placeholder for the build of the eBPF programs.
+fn main() {}

@@ -1,0 +1,5 @@
+//! inodetrace: how often the kernel's inode-list locks are taken, skipped and contended.
+
+pub mod model;
+pub mod plan;
+pub mod vocab;

@@ -1,0 +1,2 @@
+//! The `inodetrace` binary.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Placeholder: set-up, kernels and virtual machines follow.
+fn main() {}
