@@ -1,0 +1,4 @@
+//! What the host (xtask) and the guest (`guest-init`) agree on.
+
+pub mod ports;
+pub mod spec;
