@@ -19,6 +19,8 @@ pub(crate) struct GuestBinaries {
     pub(crate) init: PathBuf,
     /// `guest-workload`.
     pub(crate) workload: PathBuf,
+    /// `guest-batch`.
+    pub(crate) batch: PathBuf,
 }
 
 /// Builds them.
@@ -27,6 +29,9 @@ pub(crate) fn guest() -> anyhow::Result<GuestBinaries> {
     exec::run(
         cargo()
             .args(["build", "--quiet", "--release", "--bins"])
+            // The initramfs lies in the guest's memory. Not through the environment, which the
+            // nested build would see.
+            .args(["--config", "profile.release.debug=false"])
             .args(["-p", "inodetrace", "-p", "inodetrace-guest"])
             .args(["--target", TARGET, "--target-dir"])
             .arg(&target_dir)
@@ -34,9 +39,7 @@ pub(crate) fn guest() -> anyhow::Result<GuestBinaries> {
             .env(
                 "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
                 "-C target-feature=+crt-static",
-            )
-            // The initramfs lies in the guest's memory.
-            .env("CARGO_PROFILE_RELEASE_DEBUG", "false"),
+            ),
     )
     .context("building for the guest")?;
     let binary = |name: &str| {
@@ -48,6 +51,7 @@ pub(crate) fn guest() -> anyhow::Result<GuestBinaries> {
         inodetrace: binary("inodetrace")?,
         init: binary("guest-init")?,
         workload: binary("guest-workload")?,
+        batch: binary("guest-batch")?,
     })
 }
 

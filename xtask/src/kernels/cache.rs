@@ -6,15 +6,22 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
+use crate::debian::archive::Package;
 use crate::debian::version;
 use crate::paths;
 
 /// File name of the manifest; a directory without one is not a kernel.
 const MANIFEST: &str = "manifest.json";
 
+/// Goes up when what is kept of a kernel changes; others are fetched again.
+const EDITION: u32 = 2;
+
 /// What a cached kernel is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
+    /// [`EDITION`]; 0 in those that had none.
+    #[serde(default)]
+    edition: u32,
     /// The name by which users call it.
     pub(crate) name: String,
     /// The main package, and its version.
@@ -36,6 +43,27 @@ pub(crate) struct Cached {
     pub(crate) dir: PathBuf,
     /// What it is.
     pub(crate) manifest: Manifest,
+}
+
+impl Manifest {
+    /// A manifest of now.
+    pub(crate) fn new(
+        name: &str,
+        package: &Package,
+        suite: &str,
+        release: String,
+        modules: Vec<String>,
+    ) -> Self {
+        Self {
+            edition: EDITION,
+            name: name.into(),
+            package: package.name.clone(),
+            version: package.version.clone(),
+            suite: suite.into(),
+            release,
+            modules,
+        }
+    }
 }
 
 impl Cached {
@@ -86,6 +114,9 @@ pub(crate) fn open(dir: &Path) -> Option<Cached> {
         manifest,
     };
     let modules = &cached.manifest.modules;
+    if cached.manifest.edition != EDITION {
+        return None;
+    }
     let whole = cached.image().is_file() && modules.iter().all(|m| cached.module(m).is_file());
     whole.then_some(cached)
 }
@@ -112,14 +143,12 @@ mod tests {
     fn make(dir: &Path, version: &str, whole: bool) {
         let dir = dir.join(version);
         fs::create_dir_all(&dir).unwrap();
-        let manifest = Manifest {
-            name: "6.12".into(),
-            package: "linux-image".into(),
+        let package = Package {
+            name: "linux-image".into(),
             version: version.into(),
-            suite: "trixie".into(),
-            release: format!("{version}-cloud-amd64"),
-            modules: vec![],
         };
+        let release = format!("{version}-cloud-amd64");
+        let manifest = Manifest::new("6.12", &package, "trixie", release, vec![]);
         write_manifest(&dir, &manifest).unwrap();
         if whole {
             fs::write(dir.join("vmlinuz"), "").unwrap();

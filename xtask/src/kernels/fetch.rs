@@ -45,7 +45,7 @@ impl Fetcher {
         let Source::Debian { suites, forms } = &kernel.source;
         let mut troubles = Vec::new();
         for &name in suites {
-            match self.from_suite(kernel, name, forms) {
+            match self.find_in_suite(kernel, name, forms) {
                 Ok(Some(cached)) => return Ok(cached),
                 Ok(None) => troubles.push(format!("{name}: not there")),
                 Err(error) => troubles.push(format!("{name}: {error:#}")),
@@ -58,7 +58,7 @@ impl Fetcher {
         );
     }
 
-    fn from_suite(
+    fn find_in_suite(
         &mut self,
         kernel: &Kernel,
         suite_name: &'static str,
@@ -159,14 +159,7 @@ fn fetch(
     }
     cache::write_manifest(
         made.path(),
-        &Manifest {
-            name: kernel.name.clone(),
-            package: package.name.clone(),
-            version: package.version.clone(),
-            suite: suite_name.into(),
-            release,
-            modules: names,
-        },
+        &Manifest::new(&kernel.name, package, suite_name, release, names),
     )?;
     // An unfinished or torn one of that name is of no use.
     let _ = fs::remove_dir_all(dir);

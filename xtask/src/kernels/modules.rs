@@ -115,11 +115,13 @@ fn needs(content: &[u8]) -> Vec<String> {
         if let Some(list) = entry.strip_prefix("depends=") {
             names.extend(list.split(',').filter(|n| !n.is_empty()).map(canonical));
         } else if let Some(list) = entry.strip_prefix("softdep=pre:") {
-            // Algorithms are named by their alias, as in "crypto-crc32c"; the generic
-            // implementation has the plain name with "_generic".
+            // Algorithms are named by an alias, as in "crypto-crc32c", and aliases are resolved
+            // by a file that is made when a kernel is installed. These are the names that modules
+            // for them have.
             for name in list.split_whitespace().take_while(|w| !w.ends_with(':')) {
                 let name = canonical(name.strip_prefix("crypto-").unwrap_or(name));
                 names.push(format!("{name}_generic"));
+                names.push(format!("{name}_cryptoapi"));
                 names.push(name);
             }
         }

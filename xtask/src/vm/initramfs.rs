@@ -51,17 +51,14 @@ pub(crate) fn build(
             archive.symlink(&format!("/bin/{applet}"), "busybox");
         }
     }
-    archive.file("/init", 0o755, &paths::read(&binaries.init)?);
-    archive.file(
-        "/bin/inodetrace",
-        0o755,
-        &paths::read(&binaries.inodetrace)?,
-    );
-    archive.file(
-        "/bin/guest-workload",
-        0o755,
-        &paths::read(&binaries.workload)?,
-    );
+    for (path, binary) in [
+        ("/init", &binaries.init),
+        ("/bin/inodetrace", &binaries.inodetrace),
+        ("/bin/guest-workload", &binaries.workload),
+        ("/bin/guest-batch", &binaries.batch),
+    ] {
+        archive.file(path, 0o755, &paths::read(binary)?);
+    }
 
     for name in &kernel.manifest.modules {
         let content = paths::read(&kernel.module(name))?;
