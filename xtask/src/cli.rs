@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::vm::{Machine, Vm};
-use crate::{build, kernels, setup};
+use crate::bench::overhead::{self, OverheadArgs};
+use crate::test::TestArgs;
+use crate::vm::{self, Machine, Vm};
+use crate::{build, demo, kernels, setup, test};
 
 /// Exit code when xtask itself failed.
 pub(crate) const FAILED: u8 = 125;
@@ -28,6 +30,26 @@ enum Task {
     Kernels(KernelsArgs),
     /// Boot a kernel with the current build and run a command in it as root.
     Vm(VmArgs),
+    /// Run `inodetrace ARGS` here, or in a VM with a load where this kernel cannot be traced.
+    Run(RunArgs),
+    /// Measure inodetrace itself.
+    #[command(subcommand)]
+    Bench(BenchTask),
+    /// Run all tests that need no kernel built from source: unit tests here, guest tests in VMs.
+    Test(TestArgs),
+}
+
+#[derive(Debug, Subcommand)]
+enum BenchTask {
+    /// Guest instructions per operation, without and with a recorder.
+    Overhead(OverheadArgs),
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// Arguments of inodetrace.
+    #[arg(last = true, value_name = "ARGS")]
+    args: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -88,6 +110,9 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
             kernels::list::run(&args.names, args.fetch || args.refresh, args.refresh)?;
         }
         Task::Vm(args) => return vm(args),
+        Task::Run(args) => return demo::run(&args.args),
+        Task::Bench(BenchTask::Overhead(args)) => return overhead::run(&args),
+        Task::Test(args) => return test::run(&args),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -109,11 +134,5 @@ fn vm(args: VmArgs) -> anyhow::Result<ExitCode> {
     if args.interactive {
         vm = vm.interactive();
     }
-    Ok(match vm.run() {
-        Ok(outcome) => ExitCode::from(outcome.status),
-        Err(failure) => {
-            eprintln!("xtask: {failure}");
-            ExitCode::from(failure.exit_code())
-        }
-    })
+    Ok(vm::exit_code(vm.run()))
 }

@@ -13,6 +13,9 @@ pub const PATH: &str = "/etc/inodetrace/spec";
 /// Names of the kernel modules in the guest's `/lib/modules`, in the order to load them.
 pub const MODULES: &str = "/etc/inodetrace/modules";
 
+/// The directory whose files go to the host: `$OUT`.
+pub const OUT: &str = "/out";
+
 /// A disk image to mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
@@ -31,6 +34,8 @@ pub struct Spec {
     pub command: Vec<OsString>,
     /// Commands to start before it and to kill after it, their output dropped.
     pub background: Vec<Vec<OsString>>,
+    /// Directory to run it in; the usual one if empty.
+    pub dir: String,
     /// Environment besides the usual one.
     pub env: Vec<(OsString, OsString)>,
     /// Disk images to mount.
@@ -65,6 +70,9 @@ impl Spec {
                 record("background-arg", arg)?;
             }
             record("background-end", OsStr::new(""))?;
+        }
+        if !self.dir.is_empty() {
+            record("dir", OsStr::new(&self.dir))?;
         }
         for (name, value) in &self.env {
             ensure!(
@@ -108,6 +116,7 @@ impl Spec {
                 b"arg" => spec.command.push(os()),
                 b"background-arg" => background.push(os()),
                 b"background-end" => spec.background.push(std::mem::take(&mut background)),
+                b"dir" => spec.dir = String::from_utf8(value.to_vec()).context("spec: dir")?,
                 b"env" => {
                     let at = value
                         .iter()
@@ -156,6 +165,7 @@ mod tests {
                 OsString::from_vec(vec![0xff, 0xfe, b'=', 1]),
             ],
             background: vec![vec!["a".into(), "b c".into()], vec!["d".into()]],
+            dir: "/out".into(),
             env: vec![("A".into(), "x=y".into()), ("B".into(), "".into())],
             mounts: vec![Mount {
                 serial: "ext4".into(),

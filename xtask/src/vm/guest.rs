@@ -2,16 +2,14 @@
 //! none will come.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use inodetrace_guest::ports::Message;
 
 use super::console::Console;
 use super::process::{Channel, Event, Qemu};
+use super::signals;
 
 /// Why there is no verdict.
 #[derive(Debug)]
@@ -34,11 +32,13 @@ pub(crate) enum Failure {
     Timeout {
         /// The limit.
         limit: Duration,
+        /// The command's last line of output, in words.
+        last: String,
         /// The console's last lines.
         console: String,
     },
     /// We were told to stop, by that signal.
-    Signal(i32),
+    Signal(u8),
     /// Something on this side.
     Host(anyhow::Error),
 }
@@ -49,7 +49,7 @@ impl Failure {
         match self {
             Self::Timeout { .. } => 124,
             Self::Boot { .. } | Self::Died { .. } | Self::Host(_) => 125,
-            Self::Signal(signal) => u8::try_from(128 + signal).unwrap_or(125),
+            Self::Signal(signal) => signal.saturating_add(128),
         }
     }
 }
@@ -68,11 +68,12 @@ impl std::fmt::Display for Failure {
                 console,
             ),
             Self::Died { reason, console } => (reason.clone(), console),
-            Self::Timeout { limit, console } => (
-                format!(
-                    "the guest was not done after {} s (--timeout)",
-                    limit.as_secs()
-                ),
+            Self::Timeout {
+                limit,
+                last,
+                console,
+            } => (
+                format!("the guest was not done after {} s{last}", limit.as_secs()),
                 console,
             ),
             Self::Signal(signal) => return write!(f, "stopped by signal {signal}"),
@@ -147,13 +148,12 @@ impl Guest {
 
     /// Listens until the verdict is complete, then ends QEMU.
     pub(crate) fn run(mut self) -> Result<Heard, Failure> {
-        let signal = signals()?;
+        signals::listen()?;
         let start = Instant::now();
         loop {
             let event = self.qemu.events.recv_timeout(Duration::from_millis(100));
-            match signal.load(Ordering::Relaxed) {
-                0 => {}
-                number => return Err(Failure::Signal(i32::try_from(number).unwrap_or(0))),
+            if let Some(signal) = signals::seen() {
+                return Err(Failure::Signal(signal));
             }
             match event {
                 Ok(event) => self.take(event)?,
@@ -188,7 +188,12 @@ impl Guest {
                 && passed > limit
             {
                 let console = self.console.tail(15);
-                return Err(Failure::Timeout { limit, console });
+                let last = self.last_output();
+                return Err(Failure::Timeout {
+                    limit,
+                    last,
+                    console,
+                });
             }
         }
     }
@@ -275,7 +280,17 @@ impl Guest {
         }
     }
 
+    /// Where a captured command was, for messages.
+    fn last_output(&self) -> String {
+        let text = String::from_utf8_lossy(&self.stdout);
+        match text.lines().last() {
+            Some(line) => format!(" (its last output: {line})"),
+            None => String::new(),
+        }
+    }
+
     fn dead(&self, reason: String) -> Failure {
+        let reason = reason + &self.last_output();
         let console = self.console.tail(40);
         if self.ready {
             Failure::Died { reason, console }
@@ -293,16 +308,4 @@ fn pass(mut to: impl Write, bytes: &[u8]) -> Result<(), Failure> {
         )),
         _ => Ok(()),
     }
-}
-
-/// The number of the signal that told us to stop; 0 so far.
-fn signals() -> Result<Arc<AtomicUsize>, Failure> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let seen = Arc::new(AtomicUsize::new(0));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let number = usize::try_from(signal).unwrap_or(0);
-        signal_hook::flag::register_usize(signal, Arc::clone(&seen), number)
-            .context("signal handler")?;
-    }
-    Ok(seen)
 }

@@ -8,11 +8,12 @@ mod images;
 mod initramfs;
 mod process;
 mod qemu;
+pub(crate) mod signals;
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -93,6 +94,12 @@ impl Vm {
         self
     }
 
+    /// The command runs in `$OUT`, so that the files it writes to its own directory come back.
+    pub(crate) fn in_out(mut self) -> Self {
+        self.spec.dir = inodetrace_guest::spec::OUT.into();
+        self
+    }
+
     /// An environment variable for the commands.
     pub(crate) fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.spec.env.push((name.into(), value.into()));
@@ -149,6 +156,7 @@ impl Vm {
     }
 
     fn attempt(&mut self) -> Result<Outcome, Failure> {
+        clear(&self.out)?;
         // Unix socket paths are short: not below target.
         let dir = tempfile::Builder::new()
             .prefix("inodetrace-vm-")
@@ -192,12 +200,27 @@ impl Vm {
     }
 }
 
-/// Unpacks the archive of `$OUT` (empty: no files) into a fresh directory.
-fn unpack(archive: &[u8], dir: &Path) -> anyhow::Result<()> {
+/// The exit code for how a VM ended whose command's output was passed on; says what went wrong.
+pub(crate) fn exit_code(result: Result<Outcome, Failure>) -> ExitCode {
+    match result {
+        Ok(outcome) => ExitCode::from(outcome.status),
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Makes an empty directory of it: what an earlier guest left is not to be taken for this one's.
+fn clear(dir: &Path) -> anyhow::Result<()> {
     if dir.exists() {
         std::fs::remove_dir_all(dir).with_context(|| dir.display().to_string())?;
     }
-    paths::make_dir(dir)?;
+    paths::make_dir(dir)
+}
+
+/// Unpacks the archive of `$OUT` (empty: no files).
+fn unpack(archive: &[u8], dir: &Path) -> anyhow::Result<()> {
     if archive.is_empty() {
         return Ok(());
     }

@@ -9,12 +9,10 @@ use std::thread::JoinHandle;
 
 use anyhow::Context;
 use inodetrace_guest::ports::{self as names, Message};
-use inodetrace_guest::spec::Spec;
+use inodetrace_guest::spec::{OUT, Spec};
 
 use crate::ports;
 
-/// The directory whose files go to the host.
-const OUT: &str = "/out";
 const CONSOLE: &str = "/dev/ttyS0";
 
 /// Runs what the spec says; gives the verdict.
@@ -54,7 +52,10 @@ fn environment<'a>(command: &'a mut Command, spec: &Spec) -> &'a mut Command {
         .env("TERM", "linux")
         .env("OUT", OUT)
         .envs(spec.env.iter().map(|(k, v)| (k, v)))
-        .current_dir("/root")
+        .current_dir(match spec.dir.as_str() {
+            "" => "/root",
+            dir => dir,
+        })
 }
 
 /// Runs the command with its output going to the ports.
