@@ -12,6 +12,8 @@ use super::runfile::RunFile;
 #[derive(Debug)]
 pub(crate) struct Evidence {
     dir: PathBuf,
+    /// `/mnt/ext4` has the orphan_file feature.
+    pub(crate) orphan_file: bool,
 }
 
 /// What one step left.
@@ -28,8 +30,8 @@ pub(crate) struct Output {
 
 impl Evidence {
     /// Of a case in that directory.
-    pub(crate) fn new(dir: PathBuf) -> Self {
-        Self { dir }
+    pub(crate) fn new(dir: PathBuf, orphan_file: bool) -> Self {
+        Self { dir, orphan_file }
     }
 
     /// What a step left.

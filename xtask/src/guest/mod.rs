@@ -16,7 +16,7 @@ use inodetrace_guest::batch::{self, Step};
 use crate::build::GuestBinaries;
 use crate::kernels::cache::Cached;
 use crate::paths;
-use crate::vm::Vm;
+use crate::vm::{Vm, images};
 pub(crate) use cases::all;
 use evidence::Evidence;
 
@@ -58,7 +58,7 @@ pub(crate) fn run(kernel: &Cached, binaries: &GuestBinaries, cases: &[&Case]) ->
             .iter()
             .map(|case| Verdict {
                 case: case.name,
-                result: check(case, &out),
+                result: check(case, kernel, &out),
             })
             .collect(),
         Err(error) => cases
@@ -106,8 +106,8 @@ fn boot(
     std::fs::write(&console, &outcome.console).with_context(|| console.display().to_string())
 }
 
-fn check(case: &Case, out: &Path) -> Result<(), String> {
-    let evidence = Evidence::new(out.join(case.name));
+fn check(case: &Case, kernel: &Cached, out: &Path) -> Result<(), String> {
+    let evidence = Evidence::new(out.join(case.name), images::has_orphan_file(kernel));
     (case.check)(&evidence).map_err(|error| format!("{error:#}\n{}", evidence.summary()))
 }
 

@@ -30,10 +30,14 @@ const MEBIBYTES: u64 = 320;
 /// complaint and without using the feature, so that a try at mounting would not tell.
 const ORPHAN_FILE_SINCE: (u32, u32) = (5, 15);
 
+/// Whether `/mnt/ext4` has the orphan_file feature on that kernel.
+pub(crate) fn has_orphan_file(kernel: &Cached) -> bool {
+    kernel.number().is_some_and(|n| n >= ORPHAN_FILE_SINCE)
+}
+
 /// The disks for a kernel, their images made if missing.
 pub(crate) fn disks(kernel: &Cached) -> anyhow::Result<Vec<Disk>> {
-    let orphan_file = kernel.number().is_some_and(|n| n >= ORPHAN_FILE_SINCE);
-    let ext4 = if orphan_file {
+    let ext4 = if has_orphan_file(kernel) {
         "ext4-orphan-file"
     } else {
         "ext4-classic"

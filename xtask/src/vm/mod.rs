@@ -4,7 +4,7 @@
 mod console;
 mod cpio;
 mod guest;
-mod images;
+pub(crate) mod images;
 mod initramfs;
 mod process;
 mod qemu;
