@@ -25,7 +25,6 @@ pub(super) fn cases() -> Vec<Case> {
                     ],
                 ),
                 step("loopback", &["ping", "-c", "1", "-w", "5", "127.0.0.1"]),
-                step("orphan-file", &["cat", "/sys/fs/ext4/features/orphan_file"]),
             ]
         },
         check: |evidence| {
