@@ -8,6 +8,7 @@ use aya_ebpf::{
         bpf_probe_read_kernel_str_bytes,
     },
 };
+use aya_log_ebpf::debug;
 use inodetrace_common::{
     COUNTERS as COUNTERS_PER_SB, Counters, SLOT_DEAD, SLOT_FREE, SLOT_LIVE, SLOT_PROBES, SbSlot,
     acquisitions, calls, loss,
@@ -97,6 +98,10 @@ fn find_or_claim(sb: u64, dev: u32) -> u32 {
             // The hash map's insertion is the one atomic test-and-set that every kernel has.
             if CLAIMS.insert(at, sb, u64::from(BPF_NOEXIST)).is_ok() {
                 describe(slot, sb, dev);
+                debug!(
+                    (),
+                    "superblock {:x} of device {:x} counts in slot {}", sb, dev, at
+                );
                 return at;
             }
             // Another CPU is filling it in right now: for us, or for someone else?

@@ -54,8 +54,8 @@ globals! {
     evict_guards_wb: u32 = EVICT_GUARDS_WB;
     /// `evict()` and `alloc` note themselves as the thread's phase.
     track_phase: u32 = TRACK_PHASE;
-    /// Site functions note themselves as the thread's frame.
-    track_frame: u32 = TRACK_FRAME;
+    /// Bit `role`: the exits of that role's function are probed.
+    exit_probed: u32 = EXIT_PROBED;
     /// Hold times are wanted.
     measure_hold: u32 = MEASURE_HOLD;
     /// What a probed call of an empty function takes longer than nothing, ns.

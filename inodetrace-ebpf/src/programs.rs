@@ -12,7 +12,8 @@ use inodetrace_common::Site;
 use crate::{
     calibrate, lifetime,
     read::{Helper, Typed},
-    sites, wait,
+    sites::{self, role},
+    wait,
 };
 
 /// Argument `n` of a trampoline program. The context is an array of the arguments, followed for
@@ -91,14 +92,14 @@ entry!(sb_list_add_entry_f, sb_list_add_entry_k, |R, inode = 0| sites::sb_list_a
 exit!(
     sb_list_add_exit_f,
     sb_list_add_exit_k,
-    sites::leave(Site::SbListAdd)
+    sites::leave::<{ role::SB_LIST_ADD }>(Site::SbListAdd)
 );
 
 entry!(insert_hash_entry_f, insert_hash_entry_k, |R, inode = 0| sites::insert_hash::<R>(inode));
 exit!(
     insert_hash_exit_f,
     insert_hash_exit_k,
-    sites::leave(Site::HashInsert)
+    sites::leave::<{ role::INSERT_HASH }>(Site::HashInsert)
 );
 
 entry!(insert_locked_entry_f, insert_locked_entry_k, |R, inode = 0| {
@@ -116,34 +117,42 @@ entry!(remove_hash_entry_f, remove_hash_entry_k, |R, inode = 0| sites::remove_ha
 exit!(
     remove_hash_exit_f,
     remove_hash_exit_k,
-    sites::leave(Site::HashRemove)
+    sites::leave::<{ role::REMOVE_HASH }>(Site::HashRemove)
 );
 
 entry!(lru_add_entry_f, lru_add_entry_k, |R, lru = 0, item = 1| sites::lru_add(lru, item));
-exit!(lru_add_exit_f, lru_add_exit_k, sites::leave(Site::LruAdd));
+exit!(
+    lru_add_exit_f,
+    lru_add_exit_k,
+    sites::leave::<{ role::LRU_ADD }>(Site::LruAdd)
+);
 
 entry!(lru_del_entry_f, lru_del_entry_k, |R, lru = 0, item = 1| sites::lru_del(lru, item));
-exit!(lru_del_exit_f, lru_del_exit_k, sites::leave(Site::LruDel));
+exit!(
+    lru_del_exit_f,
+    lru_del_exit_k,
+    sites::leave::<{ role::LRU_DEL }>(Site::LruDel)
+);
 
 entry!(io_list_del_entry_f, io_list_del_entry_k, |R, inode = 0| sites::io_list_del::<R>(inode));
 exit!(
     io_list_del_exit_f,
     io_list_del_exit_k,
-    sites::leave(Site::WbListDel)
+    sites::leave::<{ role::IO_LIST_DEL }>(Site::WbListDel)
 );
 
 entry!(orphan_add_entry_f, orphan_add_entry_k, |R, inode = 1| sites::orphan_add::<R>(inode));
 exit!(
     orphan_add_exit_f,
     orphan_add_exit_k,
-    sites::leave(Site::OrphanAdd)
+    sites::leave::<{ role::ORPHAN_ADD }>(Site::OrphanAdd)
 );
 
 entry!(orphan_del_entry_f, orphan_del_entry_k, |R, inode = 1| sites::orphan_del::<R>(inode));
 exit!(
     orphan_del_exit_f,
     orphan_del_exit_k,
-    sites::leave(Site::OrphanDel)
+    sites::leave::<{ role::ORPHAN_DEL }>(Site::OrphanDel)
 );
 
 entry!(shutdown_super_entry_f, shutdown_super_entry_k, |R, sb = 0| lifetime::shutdown_entry(sb));

@@ -95,10 +95,18 @@ pub(crate) unsafe fn alloc<R: Read>(sb: u64) {
     note_phase(Site::Alloc, slot, None);
 }
 
-/// Notes that the thread is in a function that takes `lock` and nothing but the section.
+/// Whether hold times are measured at the function of `ROLE`: only where every entry takes the
+/// lock, since the time in a function that did not is no hold time.
 #[inline(always)]
-fn enter(site: Site, slot: u32, lock: u64, inode: u64) {
-    if globals::track_frame() == 0 {
+fn measures_hold<const ROLE: u32>() -> bool {
+    globals::measure_hold() != 0 && globals::entry_takes_lock() & (1 << ROLE) != 0
+}
+
+/// Notes that the thread is in the function of `ROLE`, which takes `lock` for `site`. Without an
+/// exit probe there is no note: it would stay.
+#[inline(always)]
+fn enter<const ROLE: u32>(site: Site, slot: u32, lock: u64, inode: u64) {
+    if globals::exit_probed() & (1 << ROLE) == 0 {
         return;
     }
     let Some(task) = task::enter() else { return };
@@ -106,7 +114,7 @@ fn enter(site: Site, slot: u32, lock: u64, inode: u64) {
     task.lock = lock;
     task.inode = inode;
     task.waited_ns = 0;
-    if globals::measure_hold() != 0 {
+    if measures_hold::<ROLE>() {
         // SAFETY: no preconditions.
         task.entered_ns = unsafe { bpf_ktime_get_ns() };
     }
@@ -114,8 +122,8 @@ fn enter(site: Site, slot: u32, lock: u64, inode: u64) {
 
 /// The thread leaves that function; gives its inode.
 #[inline(always)]
-pub(crate) fn leave(site: Site) -> Option<u64> {
-    let now = if globals::measure_hold() != 0 {
+pub(crate) fn leave<const ROLE: u32>(site: Site) -> Option<u64> {
+    let now = if measures_hold::<ROLE>() {
         // SAFETY: no preconditions.
         unsafe { bpf_ktime_get_ns() }
     } else {
@@ -132,7 +140,7 @@ pub(crate) fn leave(site: Site) -> Option<u64> {
     }
     task.frame = 0;
     let slot = (noted >> 8) & 0x7f_ffff;
-    if globals::measure_hold() != 0 {
+    if measures_hold::<ROLE>() {
         let took = now
             .saturating_sub(task.entered_ns)
             .saturating_sub(task.waited_ns)
@@ -158,7 +166,7 @@ pub(crate) unsafe fn sb_list_add<R: Read>(inode: u64) {
     };
     pass::<{ Site::SbListAdd as usize }, { role::SB_LIST_ADD }>(slot);
     let lock = sb + u64::from(globals::sb_s_inode_list_lock());
-    enter(Site::SbListAdd, slot, lock, inode);
+    enter::<{ role::SB_LIST_ADD }>(Site::SbListAdd, slot, lock, inode);
 }
 
 /// `__insert_inode_hash(inode, hashval)`.
@@ -170,7 +178,7 @@ pub(crate) unsafe fn insert_hash<R: Read>(inode: u64) {
     // SAFETY: by the caller's promise.
     let slot = unsafe { slot_of::<R>(R::u64(inode, globals::inode_i_sb())) };
     pass::<{ Site::HashInsert as usize }, { role::INSERT_HASH }>(slot);
-    enter(Site::HashInsert, slot, globals::inode_hash_lock(), inode);
+    enter::<{ role::INSERT_HASH }>(Site::HashInsert, slot, globals::inode_hash_lock(), inode);
 }
 
 /// Entry of `insert_inode_locked(inode)`.
@@ -181,14 +189,14 @@ pub(crate) unsafe fn insert_locked_entry<R: Read>(inode: u64) {
     }
     // SAFETY: by the caller's promise.
     let slot = unsafe { slot_of::<R>(R::u64(inode, globals::inode_i_sb())) };
-    enter(Site::HashInsert, slot, globals::inode_hash_lock(), inode);
+    enter::<{ role::INSERT_LOCKED }>(Site::HashInsert, slot, globals::inode_hash_lock(), inode);
 }
 
 /// Exit of `insert_inode_locked`, which returns 0 or `-EBUSY`.
 #[inline(always)]
 pub(crate) fn insert_locked_exit(ret: u64) {
     let noted = task::current().map_or(0, |task| task.frame);
-    if leave(Site::HashInsert).is_some() && ret as i32 == 0 {
+    if leave::<{ role::INSERT_LOCKED }>(Site::HashInsert).is_some() && ret as i32 == 0 {
         pass::<{ Site::HashInsert as usize }, { role::INSERT_LOCKED }>((noted >> 8) & 0x7f_ffff);
     }
 }
@@ -196,7 +204,10 @@ pub(crate) fn insert_locked_exit(ret: u64) {
 /// Entry of `inode_insert5(inode, …)` and, with the superblock, of `iget_locked(sb, ino)`: both
 /// may pass `sb_list_add` on their way.
 #[inline(always)]
-fn enter_outer(slot: u32, arg: u64) {
+fn enter_outer<const ROLE: u32>(slot: u32, arg: u64) {
+    if globals::exit_probed() & (1 << ROLE) == 0 {
+        return;
+    }
     let Some(task) = task::enter() else { return };
     task.outer = frame(Site::HashInsert as u32, slot);
     task.outer_arg = arg;
@@ -222,7 +233,7 @@ pub(crate) unsafe fn insert5_entry<R: Read>(inode: u64) {
     }
     // SAFETY: by the caller's promise.
     let slot = unsafe { slot_of::<R>(R::u64(inode, globals::inode_i_sb())) };
-    enter_outer(slot, inode);
+    enter_outer::<{ role::INSERT5 }>(slot, inode);
 }
 
 /// Exit of `inode_insert5`, which returns the inode it was given exactly if it inserted it.
@@ -243,7 +254,7 @@ pub(crate) unsafe fn iget_locked_entry<R: Read>(sb: u64) {
     }
     // SAFETY: by the caller's promise.
     let slot = unsafe { slot_of::<R>(sb) };
-    enter_outer(slot, sb);
+    enter_outer::<{ role::IGET_LOCKED }>(slot, sb);
 }
 
 /// Exit of `iget_locked`: an inode with `I_NEW` is one it has just inserted (for one it found, it
@@ -273,7 +284,7 @@ pub(crate) unsafe fn remove_hash<R: Read>(inode: u64) {
     // SAFETY: by the caller's promise.
     let slot = unsafe { slot_of::<R>(R::u64(inode, globals::inode_i_sb())) };
     pass::<{ Site::HashRemove as usize }, { role::REMOVE_HASH }>(slot);
-    enter(Site::HashRemove, slot, globals::inode_hash_lock(), inode);
+    enter::<{ role::REMOVE_HASH }>(Site::HashRemove, slot, globals::inode_hash_lock(), inode);
 }
 
 /// The superblock whose inode LRU this is; 0 for the LRU of dentries and everything else that
@@ -308,7 +319,7 @@ macro_rules! lru {
                     count(counters, acquisitions($site));
                 }
             }
-            enter($site, slot, 0, 0);
+            enter::<{ $role }>($site, slot, 0, 0);
         }
     };
 }
@@ -317,7 +328,8 @@ lru!(lru_add, Site::LruAdd, role::LRU_ADD, calls: true);
 // Its passes are the evictions outside of the shrinker; user space derives them.
 lru!(lru_del, Site::LruDel, role::LRU_DEL, calls: false);
 
-/// `inode_io_list_del(inode)`.
+/// `inode_io_list_del(inode)`. Since 6.19 it is called for every inode and returns at once when
+/// the inode is on no list; such a pass notes nothing.
 #[inline(always)]
 pub(crate) unsafe fn io_list_del<R: Read>(inode: u64) {
     if !filter::wanted() {
@@ -326,8 +338,12 @@ pub(crate) unsafe fn io_list_del<R: Read>(inode: u64) {
     // SAFETY: by the caller's promise.
     let slot = unsafe { slot_of::<R>(R::u64(inode, globals::inode_i_sb())) };
     pass::<{ Site::WbListDel as usize }, { role::IO_LIST_DEL }>(slot);
-    let i_lock = inode + u64::from(globals::inode_i_lock());
-    enter(Site::WbListDel, slot, i_lock, inode);
+    let list = globals::inode_i_io_list();
+    // SAFETY: by the caller's promise.
+    if unsafe { R::u64(inode, list) } != inode + u64::from(list) {
+        let i_lock = inode + u64::from(globals::inode_i_lock());
+        enter::<{ role::IO_LIST_DEL }>(Site::WbListDel, slot, i_lock, inode);
+    }
 }
 
 macro_rules! orphan {
@@ -342,7 +358,7 @@ macro_rules! orphan {
             let slot = unsafe { slot_of::<R>(R::u64(inode, globals::inode_i_sb())) };
             pass::<{ $site as usize }, { $role }>(slot);
             let info = SLOTS.get(slot).map_or(0, |slot| slot.fs_info);
-            enter(
+            enter::<{ $role }>(
                 $site,
                 slot,
                 info + u64::from(globals::ext4_s_orphan_lock()),

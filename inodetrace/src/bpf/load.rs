@@ -4,7 +4,7 @@ use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
 use inodetrace_common::DEFAULT_HISTS;
 
 use super::{BpfError, Options};
-use crate::plan::{Plan, Role};
+use crate::plan::{Plan, Probe, Role};
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/inodetrace.bpf.o"));
 
@@ -73,11 +73,12 @@ pub(super) fn load(
     btf: &Btf,
 ) -> Result<Ebpf, BpfError> {
     let g = &plan.globals;
-    let entry_takes_lock = plan
-        .probes
-        .iter()
-        .filter(|p| p.entry_takes_lock)
-        .fold(0u32, |mask, p| mask | 1 << p.role as u32);
+    let mask = |wanted: fn(&Probe) -> bool| {
+        plan.probes
+            .iter()
+            .filter(|p| wanted(p))
+            .fold(0u32, |mask, p| mask | 1 << p.role as u32)
+    };
     let waits = plan.probes.iter().any(|p| {
         matches!(
             p.role,
@@ -85,7 +86,6 @@ pub(super) fn load(
         )
     });
     let prunes = plan.probes.iter().any(|p| p.role == Role::Prune);
-    let exits = plan.probes.iter().any(|p| p.exit);
     let (comm_low, comm_high) = comm_words(options.comm.as_deref().unwrap_or_default());
 
     let u32s: [(&str, u32); 26] = [
@@ -109,11 +109,11 @@ pub(super) fn load(
         ("SLOT_MASK", sizes.slots - 1),
         ("HIST_MASK", sizes.hists - 1),
         ("SHARD_MASK", sizes.shards - 1),
-        ("ENTRY_TAKES_LOCK", entry_takes_lock),
+        ("ENTRY_TAKES_LOCK", mask(|p| p.entry_takes_lock)),
         ("EVICT_GUARDS_HASH", u32::from(g.evict_guards_hash)),
         ("EVICT_GUARDS_WB", u32::from(g.evict_guards_wb)),
         ("TRACK_PHASE", u32::from(waits || prunes)),
-        ("TRACK_FRAME", u32::from(waits || exits)),
+        ("EXIT_PROBED", mask(|p| p.exit)),
         ("MEASURE_HOLD", u32::from(options.hold)),
         ("FILTER_BY_COMM", u32::from(options.comm.is_some())),
     ];
@@ -135,6 +135,12 @@ pub(super) fn load(
         loader.override_global(name, value, true);
     }
     loader.override_global("FILTER_PID", &filter_pid, true);
+    let log_level = if options.verbose {
+        aya_log::Level::Debug as u8
+    } else {
+        0
+    };
+    loader.override_global("AYA_LOG_LEVEL", &log_level, true);
     loader
         .map_max_entries("SLOTS", sizes.all_slots())
         .map_max_entries("COUNTERS", sizes.cpus.saturating_mul(sizes.all_slots()))

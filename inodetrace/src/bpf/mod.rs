@@ -30,6 +30,8 @@ pub struct Options {
     pub comm: Option<String>,
     /// Count only tasks of the cgroup v2 with this id (inode number of its directory).
     pub cgroup: Option<u64>,
+    /// Whether the programs log what happens once per superblock.
+    pub verbose: bool,
 }
 
 impl Default for Options {
@@ -40,6 +42,7 @@ impl Default for Options {
             pid: None,
             comm: None,
             cgroup: None,
+            verbose: false,
         }
     }
 }
