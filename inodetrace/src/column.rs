@@ -74,9 +74,9 @@ impl Column {
         Self::Fstype,
         Self::Acquisitions,
         Self::Skipped,
+        Self::Spark,
         Self::ContendedShare,
         Self::HoldP99,
-        Self::Spark,
         Self::WaitMax,
         Self::WaitP50,
         Self::HoldP50,
@@ -98,7 +98,7 @@ impl Column {
             Self::WaitMax => "WAITmax",
             Self::HoldP50 => "HOLDp50",
             Self::HoldP99 => "HOLDp99",
-            Self::Spark => "LAST MINUTE",
+            Self::Spark => "HISTORY",
         }
     }
 
@@ -118,7 +118,9 @@ impl Column {
             Self::WaitMax => "longest wait",
             Self::HoldP50 => "median time the lock is held, an upper bound",
             Self::HoldP99 => "99 % of the hold times are no longer",
-            Self::Spark => "calls (contended, where calls are not counted)",
+            Self::Spark => {
+                "calls per second, or CONT/S where calls are not counted; newest at the right"
+            }
         }
     }
 
@@ -149,7 +151,7 @@ impl Column {
             | Self::WaitMax
             | Self::HoldP50
             | Self::HoldP99 => 7,
-            Self::Spark => 12,
+            Self::Spark => 8,
         }
     }
 }
@@ -277,6 +279,8 @@ pub struct LiveRow {
     pub total: Figures,
     /// Nothing was counted in the interval.
     pub idle: bool,
+    /// Nothing was counted since counting began.
+    pub never: bool,
 }
 
 impl LiveRow {
@@ -291,6 +295,7 @@ impl LiveRow {
             interval: Figures::new(&row.interval, seconds),
             total: Figures::new(&total.numbers, total_seconds),
             idle: row.interval.is_idle(),
+            never: total.numbers.is_idle(),
         }
     }
 
