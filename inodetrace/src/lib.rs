@@ -20,6 +20,8 @@ pub mod output;
 pub mod placeholder;
 pub mod plain;
 pub mod plan;
+#[cfg(test)]
+mod process_tests;
 pub mod report;
 pub mod runfile;
 pub mod sampler;

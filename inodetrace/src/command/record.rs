@@ -33,11 +33,11 @@ use crate::{
 
 /// Records, writes the run file, and returns the exit code.
 pub fn record(options: &Record, backend: &dyn Backend) -> Result<u8, Error> {
-    let output = Output::open(&options.output)?;
-    let place = output.name();
     runtime()?.block_on(async {
-        // Before anything is attached, so that Ctrl-C never loses a run.
+        // First of all, so that Ctrl-C loses no run and leaves no temporary file.
         let mut signals = Signals::listen()?;
+        let output = Output::open(&options.output)?;
+        let place = output.name();
         let (file, child) = run(options, backend, &mut signals, &place).await?;
         output.finish(&file.to_json())?;
         say(&summary(&file, &place));

@@ -3,7 +3,10 @@
 use std::{
     io::{self, Stdout},
     panic,
-    sync::Once,
+    sync::{
+        Once,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -34,6 +37,7 @@ impl Screen {
         restore_on_panic();
         let failed = |cause| Error::Terminal { cause };
         enable_raw_mode().map_err(failed)?;
+        TAKEN.store(true, Ordering::SeqCst);
         // From here on `drop` undoes what was done.
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
         let screen = match terminal {
@@ -67,8 +71,15 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back. Errors are of no use to anyone then.
+/// Whether the terminal is taken over.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Gives the terminal back, once: a second time would move the cursor up, over what was said since.
+/// Errors are of no use to anyone then.
 fn restore() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
     let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }
