@@ -28,6 +28,7 @@ pub mod sampler;
 pub mod selection;
 pub mod series;
 pub mod sites;
+pub mod terminal_width;
 pub mod text_table;
 pub mod tui;
 pub mod units;
