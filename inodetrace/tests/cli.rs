@@ -1,4 +1,5 @@
 //! The binary from outside, as far as no kernel is needed.
+#![expect(clippy::unwrap_used, reason = "helpers of tests are not seen as tests")]
 
 use std::{
     io::Read as _,
