@@ -102,10 +102,10 @@ pub struct LiveArgs {
     pub ascii: bool,
     // The headings of these apply to all that follows them, so they come last.
     #[command(flatten)]
-    #[allow(missing_docs)]
+    #[expect(missing_docs, reason = "clap would take it for help")]
     pub filter: FilterArgs,
     #[command(flatten)]
-    #[allow(missing_docs)]
+    #[expect(missing_docs, reason = "clap would take it for help")]
     pub probing: ProbingArgs,
 }
 
@@ -123,10 +123,10 @@ pub struct RecordArgs {
     pub command: Vec<OsString>,
     // The headings of these apply to all that follows them, so they come last.
     #[command(flatten)]
-    #[allow(missing_docs)]
+    #[expect(missing_docs, reason = "clap would take it for help")]
     pub filter: FilterArgs,
     #[command(flatten)]
-    #[allow(missing_docs)]
+    #[expect(missing_docs, reason = "clap would take it for help")]
     pub probing: ProbingArgs,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     cgroup, command,
     error::Error,
     options::{Live, Names, Record, Surroundings, look},
-    report, site_list,
+    report, site_list, terminal_width,
 };
 
 /// Runs the command line of this process on `backend`.
@@ -76,7 +76,7 @@ fn report_text(args: &ReportArgs, look: &crate::units::Look) -> Result<String, E
         .iter()
         .map(|path| Ok((path.display().to_string(), crate::runfile::read(path)?)))
         .collect::<Result<Vec<_>, Error>>()?;
-    Ok(report::render(&files, format, *look, width()))
+    Ok(report::render(&files, format, *look, terminal_width::get()))
 }
 
 fn sites_text(
@@ -91,7 +91,7 @@ fn sites_text(
     Ok(if args.json {
         site_list::json(&plan, backend.host())
     } else {
-        site_list::table(&plan, &backend.host(), *look, width())
+        site_list::table(&plan, &backend.host(), *look, terminal_width::get())
     })
 }
 
@@ -107,14 +107,6 @@ fn print(text: &str) -> Result<u8, Error> {
         .and_then(|()| out.flush())
         .map_err(Error::stdout)?;
     Ok(0)
-}
-
-/// Columns of the terminal; `None` when standard output is none, and then nothing is wrapped.
-fn width() -> Option<u16> {
-    if !io::stdout().is_terminal() {
-        return None;
-    }
-    crossterm::terminal::size().ok().map(|(columns, _)| columns)
 }
 
 fn surroundings() -> Surroundings {

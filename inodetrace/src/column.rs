@@ -82,6 +82,17 @@ impl Column {
         Self::HoldP50,
     ];
 
+    /// 0 for the names, which are always shown in text; the others by priority.
+    pub fn rank(self) -> usize {
+        match self {
+            Self::Fstype | Self::Superblock | Self::Site => 0,
+            _ => Self::BY_PRIORITY
+                .iter()
+                .position(|c| *c == self)
+                .unwrap_or(usize::MAX),
+        }
+    }
+
     /// Heading.
     pub const fn title(self) -> &'static str {
         match self {

@@ -29,6 +29,7 @@ pub mod sampler;
 pub mod selection;
 pub mod series;
 pub mod site_list;
+pub mod terminal_width;
 pub mod text_table;
 pub mod tui;
 pub mod units;

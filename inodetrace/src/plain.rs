@@ -31,8 +31,8 @@ pub fn preamble(plan: &Plan, host: &Host) -> String {
     text
 }
 
-/// One interval as a table.
-pub fn table(sample: &Sample, look: Look) -> String {
+/// One interval as a table, with the columns that fit in `width`.
+pub fn table(sample: &Sample, look: Look, width: Option<u16>) -> String {
     let mut text = format!("\n{:.3}  {:.1} s\n", sample.at, sample.seconds);
     let mut rows: Vec<LiveRow> = sample
         .rows
@@ -54,6 +54,7 @@ pub fn table(sample: &Sample, look: Look) -> String {
             .map(|c| Head {
                 title: c.title(),
                 right: !c.is_text(),
+                rank: c.rank(),
             })
             .collect();
         let cells = rows
@@ -65,7 +66,7 @@ pub fn table(sample: &Sample, look: Look) -> String {
                     .collect()
             })
             .collect();
-        text.push_str(&text_table::render(&heads, cells, look, None));
+        text.push_str(&text_table::render_rows(&heads, cells, look, width));
     }
     if idle > 0 {
         text.push_str(&format!(

@@ -31,7 +31,7 @@ fn second_sample(args: &[&str]) -> (Plan, Sample) {
 fn a_table_per_interval() {
     let (plan, sample) = second_sample(&[]);
     let look = Look::default();
-    insta::assert_snapshot!(preamble(&plan, &fake::host()) + &table(&sample, look));
+    insta::assert_snapshot!(preamble(&plan, &fake::host()) + &table(&sample, look, None));
 }
 
 #[test]
@@ -41,8 +41,17 @@ fn in_ascii() {
         ascii: true,
         color: false,
     };
-    let text = table(&sample, look);
+    let text = table(&sample, look, None);
     assert!(text.is_ascii(), "{text}");
+}
+
+#[test]
+fn columns_that_do_not_fit_are_left_out() {
+    let (_, sample) = second_sample(&[]);
+    let text = table(&sample, Look::default(), Some(80));
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    assert!(text.contains("CONT/S"));
+    assert!(text.contains("no room for "));
 }
 
 #[test]

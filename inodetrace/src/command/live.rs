@@ -12,6 +12,7 @@ use crate::{
     options::{Display, Live},
     plain,
     sampler::Sampler,
+    terminal_width,
 };
 
 /// Watches until told to stop, and returns the exit code.
@@ -56,7 +57,9 @@ async fn stream(
         let sample = sampler.sample(Timestamp::now())?;
         let text = match options.display {
             Display::JsonLines => plain::json_line(&sample, sampler.plan()),
-            Display::Plain | Display::Tui => plain::table(&sample, options.look),
+            Display::Plain | Display::Tui => {
+                plain::table(&sample, options.look, terminal_width::get())
+            }
         };
         write(out, &text)?;
         printed += 1;

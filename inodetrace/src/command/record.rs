@@ -209,10 +209,10 @@ fn summary(file: &RunFile, place: &str) -> String {
         .filter(|s| s.status == Status::NotObservable.id())
         .count();
     let mut text = format!(
-        "wrote {place}: {:.1} s, {} superblocks, {} rows",
+        "wrote {place}: {:.1} s, {}, {}",
         file.window.seconds,
-        superblocks.len(),
-        file.series.len()
+        plural(superblocks.len(), "superblock"),
+        plural(file.series.len(), "row")
     );
     if unseen > 0 {
         text.push_str(&format!(
@@ -233,6 +233,11 @@ fn summary(file: &RunFile, place: &str) -> String {
         text.push_str(&format!("; lost: {name} {n}"));
     }
     text
+}
+
+fn plural(n: usize, what: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{s}")
 }
 
 fn words(command: &[OsString]) -> Vec<String> {

@@ -11,18 +11,21 @@ const HEADS: [Head<'_>; 15] = [
     Head::text("TYPE"),
     Head::text("SUPERBLOCK"),
     Head::text("SITE"),
-    Head::number("CALLS"),
-    Head::number("ACQ"),
-    Head::number("SKIP%"),
-    Head::number("CONT"),
-    Head::number("CONT%"),
-    Head::number("WAITp50"),
-    Head::number("WAITp99"),
-    Head::number("WAITmax"),
-    Head::number("WAITsum"),
-    Head::number("HOLDp50"),
-    Head::number("HOLDp99"),
-    Head::text("HOLD"),
+    Head::number("CALLS", 1),
+    Head::number("ACQ", 3),
+    Head::number("SKIP%", 4),
+    Head::number("CONT", 2),
+    Head::number("CONT%", 6),
+    Head::number("WAITp50", 10),
+    Head::number("WAITp99", 5),
+    Head::number("WAITmax", 9),
+    Head::number("WAITsum", 8),
+    Head::number("HOLDp50", 11),
+    Head::number("HOLDp99", 7),
+    Head {
+        rank: 12,
+        ..Head::text("HOLD")
+    },
 ];
 
 pub(super) fn render(name: &str, file: &RunFile, look: Look, width: Option<u16>) -> String {
@@ -34,7 +37,7 @@ pub(super) fn render(name: &str, file: &RunFile, look: Look, width: Option<u16>)
         // Stable: within a superblock the sites keep the order of the file.
         series.sort_by_key(|s| (s.fstype.clone(), label(s), s.dev.clone()));
         let rows = series.into_iter().map(|s| cells(s, look)).collect();
-        text.push_str(&text_table::render(&HEADS, rows, look, None));
+        text.push_str(&text_table::render_rows(&HEADS, rows, look, width));
     }
     for status in ["not_observable", "absent"] {
         text.push_str(&unobserved(file, status, look, width));

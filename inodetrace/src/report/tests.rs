@@ -32,7 +32,7 @@ fn recording() -> RunFile {
 
 fn report(format: Format) -> String {
     let files = [("run.json".to_owned(), recording())];
-    render(&files, format, Look::default(), Some(100))
+    render(&files, format, Look::default(), Some(150))
 }
 
 #[test]

@@ -83,12 +83,8 @@ fn totals(state: &State, theme: Theme) -> Line<'static> {
     let dot = theme.dot();
     let look = state.look;
     let busy = contended.is_some_and(|c| c > 0.0);
+    // What hurts comes first, where it is never cut off.
     Line::from(vec![
-        Span::raw(format!(
-            "alloc {}/s{dot}evict {}/s{dot}",
-            look.or_null(calls(Site::Alloc), rate),
-            look.or_null(calls(Site::Evict), rate),
-        )),
         Span::styled(
             format!("contended {}/s", look.or_null(contended, rate)),
             if busy {
@@ -98,8 +94,10 @@ fn totals(state: &State, theme: Theme) -> Line<'static> {
             },
         ),
         Span::raw(format!(
-            "{dot}waiting {} of one CPU",
-            look.or_null(waiting, percent_of_cpu)
+            "{dot}waiting {} of one CPU{dot}evict {}/s{dot}alloc {}/s",
+            look.or_null(waiting, percent_of_cpu),
+            look.or_null(calls(Site::Evict), rate),
+            look.or_null(calls(Site::Alloc), rate),
         )),
     ])
 }
@@ -121,7 +119,23 @@ fn missing(state: &State, theme: Theme) -> Line<'static> {
         .iter()
         .filter(|c| c.is_loss())
         .collect();
+    let dot = theme.dot();
     let mut spans = Vec::new();
+    if !state.filter.is_empty() {
+        spans.push(Span::styled(
+            format!("filter: {}", state.filter),
+            theme.strong(),
+        ));
+        spans.push(Span::raw(dot));
+    }
+    let text = format!("{observed} of {all} sites observed");
+    if observed == all && state.plan.sites.iter().all(fully_counted) {
+        spans.push(Span::raw(text));
+    } else {
+        spans.push(Span::styled(text, theme.strong()));
+        spans.push(Span::raw(", n: why not all"));
+    }
+    spans.push(Span::raw(dot));
     match losses.as_slice() {
         [] => spans.push(Span::raw("losses: none")),
         [first, rest @ ..] => {
@@ -134,22 +148,6 @@ fn missing(state: &State, theme: Theme) -> Line<'static> {
                 theme.warning(),
             ));
         }
-    }
-    spans.push(Span::raw(theme.dot()));
-    let text = format!("{observed} of {all} sites observed");
-    let nothing_missing = observed == all && state.plan.sites.iter().all(fully_counted);
-    if nothing_missing {
-        spans.push(Span::raw(text));
-    } else {
-        spans.push(Span::styled(text, theme.strong()));
-        spans.push(Span::raw(", n: why not all"));
-    }
-    if !state.filter.is_empty() {
-        spans.insert(0, Span::raw(theme.dot()));
-        spans.insert(
-            0,
-            Span::styled(format!("filter: {}", state.filter), theme.strong()),
-        );
     }
     Line::from(spans)
 }
