@@ -2,6 +2,9 @@
 
 use inodetrace_common::{BUCKETS, SITES};
 
+/// Major and minor number of a device.
+pub type DevNumber = (u32, u32);
+
 /// A superblock as the programs saw it first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SuperBlock {
@@ -10,7 +13,7 @@ pub struct SuperBlock {
     /// `s_type->name`; `"(other)"` for slot 0, which holds all superblocks that found no slot.
     pub fstype: String,
     /// major and minor of `s_dev`.
-    pub dev: (u32, u32),
+    pub dev: DevNumber,
     /// `s_id`: device name, or the type's name where there is no device.
     pub s_id: String,
     /// It was shut down since.

@@ -184,6 +184,7 @@ pub enum Role {
 #[allow(missing_docs)] // the names are the kernel's
 pub struct Globals {
     pub inode_i_sb: u32,
+    pub inode_i_lock: u32,
     /// `inode.i_hash.pprev`
     pub inode_i_hash_pprev: u32,
     pub inode_i_lru: u32,
