@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::bench::overhead::{self, OverheadArgs};
 use crate::test::TestArgs;
 use crate::vm::{self, Machine, Vm};
-use crate::{build, demo, kernels, setup, test};
+use crate::{build, demo, kernels, setup, test, tools};
 
 /// Exit code when xtask itself failed.
 pub(crate) const FAILED: u8 = 125;
@@ -32,6 +32,8 @@ enum Task {
     Vm(VmArgs),
     /// Run `inodetrace ARGS` here, or in a VM with a load where this kernel cannot be traced.
     Run(RunArgs),
+    /// Check licences and sources of all dependencies (cargo-deny, deny.toml).
+    Dependencies,
     /// Measure inodetrace itself.
     #[command(subcommand)]
     Bench(BenchTask),
@@ -110,6 +112,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
             kernels::list::run(&args.names, args.fetch || args.refresh, args.refresh)?;
         }
         Task::Vm(args) => return vm(args),
+        Task::Dependencies => tools::check_dependencies()?,
         Task::Run(args) => return demo::run(&args.args),
         Task::Bench(BenchTask::Overhead(args)) => return overhead::run(&args),
         Task::Test(args) => return test::run(&args),

@@ -11,6 +11,7 @@ mod kernels;
 mod paths;
 mod setup;
 mod test;
+mod tools;
 mod vm;
 
 use std::process::ExitCode;

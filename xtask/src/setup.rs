@@ -5,11 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::{exec, paths};
-
-/// The programs in the packages of [`MACHINES`] and the toolchain's parts are tested together in
-/// this version.
-const BPF_LINKER: &str = "0.13.0";
+use crate::{exec, tools};
 
 /// For building eBPF programs without a rustup nightly: Debian's compiler with a prebuilt core.
 const TOOLCHAIN: &[&str] = &[
@@ -33,27 +29,20 @@ const MACHINES: &[&str] = &[
 
 /// Sets up what building and testing need.
 pub(crate) fn everything() -> anyhow::Result<()> {
-    packages(
-        &[
-            MACHINES,
-            if has_rustup_toolchain() {
-                &[]
-            } else {
-                TOOLCHAIN
-            },
-        ]
-        .concat(),
-    )?;
-    bpf_linker()
+    set_up(MACHINES)
 }
 
 /// Sets up what building needs.
 pub(crate) fn building() -> anyhow::Result<()> {
+    set_up(&[])
+}
+
+fn set_up(more: &[&str]) -> anyhow::Result<()> {
     if has_rustup_toolchain() {
-        return Ok(());
+        return packages(more);
     }
-    packages(TOOLCHAIN)?;
-    bpf_linker()
+    packages(&[TOOLCHAIN, more].concat())?;
+    tools::ensure(&tools::BPF_LINKER).map(drop)
 }
 
 /// The usual way to build eBPF programs: a nightly with rust-src, and bpf-linker on PATH.
@@ -137,48 +126,6 @@ fn missing_from<'a>(list: &str, wanted: &[&'a str]) -> Vec<&'a str> {
                 .any(|line| line.split_once(' ') == Some((name, "installed")))
         })
         .collect()
-}
-
-/// Builds bpf-linker against the LLVM of Debian's Rust compiler, into the cache.
-fn bpf_linker() -> anyhow::Result<()> {
-    if has_rustup_toolchain() {
-        return Ok(());
-    }
-    let root = paths::cache_dir("tools")?;
-    let installed = |root: &Path| {
-        let list = std::fs::read_to_string(root.join(".crates.toml")).unwrap_or_default();
-        list.contains(&format!("\"bpf-linker {BPF_LINKER} "))
-            && root.join("bin/bpf-linker").is_file()
-    };
-    if installed(&root) {
-        return Ok(());
-    }
-    let _lock = paths::lock(&root)?;
-    if installed(&root) {
-        return Ok(());
-    }
-    eprintln!(
-        "xtask: building bpf-linker {BPF_LINKER} through cargo, into {}",
-        root.display()
-    );
-    exec::output(
-        crate::build::cargo()
-            // Our own configuration and lock file are not meant for it.
-            .current_dir(&root)
-            .args([
-                "install",
-                "bpf-linker",
-                "--version",
-                BPF_LINKER,
-                "--locked",
-                "--force",
-            ])
-            .args(["--no-default-features", "--features", "llvm-22", "--root"])
-            .arg(&root)
-            .env("LLVM_SYS_221_PREFIX", "/usr/lib/llvm-22"),
-    )
-    .context("building bpf-linker")?;
-    Ok(())
 }
 
 #[cfg(test)]
