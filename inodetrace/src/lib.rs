@@ -1,5 +1,6 @@
 //! inodetrace: how often the kernel's inode-list locks are taken, skipped and contended.
 
+pub mod kernel;
 pub mod model;
 pub mod plan;
 pub mod vocab;

@@ -1,0 +1,1 @@
+//! Which mount points a superblock has, by device number.
