@@ -3,4 +3,5 @@
 pub mod kernel;
 pub mod model;
 pub mod plan;
+pub mod sites;
 pub mod vocab;
