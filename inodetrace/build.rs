@@ -66,12 +66,7 @@ fn build() -> Result<(), String> {
         .env("CARGO_TARGET_BPFEL_UNKNOWN_NONE_LINKER", linker)
         .env(
             "CARGO_ENCODED_RUSTFLAGS",
-            [
-                "--cfg=bpf_target_arch=\"x86_64\"",
-                "-Cdebuginfo=2",
-                "-Clink-arg=--btf",
-            ]
-            .join("\x1f"),
+            "--cfg=bpf_target_arch=\"x86_64\"",
         )
         .env("RUSTC_BOOTSTRAP", "1");
     // What the outer cargo and rustup set would lead to the wrong compiler.

@@ -91,8 +91,8 @@ pub struct SbSlot {
     pub pad: [u64; 3],
 }
 
-/// Counters of one superblock on one CPU. Index: [`calls`], [`acquisitions`] or one of the
-/// `EXTRA_*` numbers.
+/// Counters of one superblock on one CPU. Index: [`calls`], [`acquisitions`], [`contended`]
+/// or one of the `EXTRA_*` numbers.
 #[repr(C, align(8))]
 #[derive(Clone, Copy, Debug)]
 pub struct Counters {
@@ -100,22 +100,27 @@ pub struct Counters {
     pub n: [u64; COUNTERS],
 }
 
-/// Counters per superblock and CPU (a power of two; not all are used).
-pub const COUNTERS: usize = 32;
+/// Counters per superblock and CPU: three for each of 16 sites that a masked index can name.
+pub const COUNTERS: usize = 48;
 
 /// Where the passes of a site are counted.
 pub const fn calls(site: Site) -> usize {
-    site as usize * 2
+    site as usize * 3
 }
 
 /// Where the acquisitions of a site are counted.
 pub const fn acquisitions(site: Site) -> usize {
-    site as usize * 2 + 1
+    site as usize * 3 + 1
+}
+
+/// Where the contended acquisitions of a site are counted: entries of the lock's slow path.
+pub const fn contended(site: Site) -> usize {
+    site as usize * 3 + 2
 }
 
 /// `evict()` calls made by `prune_icache_sb()`: these inodes left the LRU under the walk's own
 /// lock, so they are no passes of `lru_del`.
-pub const EXTRA_EVICT_IN_PRUNE: usize = 24;
+pub const EXTRA_EVICT_IN_PRUNE: usize = 36;
 
 /// Kinds of histogram.
 #[repr(u32)]
@@ -222,7 +227,8 @@ pub mod loss {
     pub const COUNT: u32 = 8;
 }
 
+const _: () = assert!(EXTRA_EVICT_IN_PRUNE >= SITES * 3 && EXTRA_EVICT_IN_PRUNE < COUNTERS);
 const _: () = assert!(size_of::<SbSlot>() == 128);
-const _: () = assert!(size_of::<Counters>() == 256);
+const _: () = assert!(size_of::<Counters>() == 384);
 const _: () = assert!(size_of::<TaskState>() == 128);
 const _: () = assert!(size_of::<Hist>() == 32 + 8 * crate::hist::BUCKETS);

@@ -180,11 +180,11 @@ pub(crate) fn pass<const SITE: usize, const ROLE: u32>(slot: u32) {
     let Some(counters) = counters(slot) else {
         return;
     };
-    count(counters, SITE * 2);
+    count(counters, SITE * 3);
     if globals::entry_takes_lock() & (1 << ROLE) != 0 {
-        count(counters, SITE * 2 + 1);
+        count(counters, SITE * 3 + 1);
     }
 }
 
-const _: () = assert!(calls(inodetrace_common::Site::SbListWalk) == 22);
-const _: () = assert!(acquisitions(inodetrace_common::Site::SbListWalk) == 23);
+const _: () = assert!(calls(inodetrace_common::Site::SbListWalk) == 33);
+const _: () = assert!(acquisitions(inodetrace_common::Site::SbListWalk) == 34);

@@ -5,9 +5,16 @@
 //! that has never been in a site has no state.
 
 use aya_ebpf::helpers::bpf_ktime_get_ns;
-use inodetrace_common::{HistKind, Site, TaskState, frame_parts, hist_key, loss};
+use inodetrace_common::{
+    COUNTERS, Counters, HistKind, Site, TaskState, contended, frame_parts, hist_key, loss,
+};
 
-use crate::{account::lose, globals, hist, maps::SLOTS, task};
+use crate::{
+    account::{add, counters, lose},
+    globals, hist,
+    maps::SLOTS,
+    task,
+};
 
 /// The site and slot that a wait for `lock` belongs to.
 #[inline(always)]
@@ -51,6 +58,17 @@ fn attribute(task: &TaskState, lock: u64) -> Option<(u32, u32)> {
     None
 }
 
+/// Counts a contended acquisition of `site`, which is one of those that [`attribute`] gives.
+#[inline(always)]
+fn count_contended(to: *mut Counters, site: u32) {
+    // The mask is what tells the verifier that the index is below the array's length.
+    let at = (site & 0xf) as usize * 3 + contended(Site::Evict);
+    // SAFETY: a map value, and the index is below its length.
+    add(unsafe { (&raw mut (*to).n).cast::<u64>().add(at) }, 1);
+}
+
+const _: () = assert!(0xf * 3 + contended(Site::Evict) < COUNTERS);
+
 /// Entry of a slow path.
 #[inline(always)]
 pub(crate) fn entry(lock: u64) {
@@ -65,7 +83,10 @@ pub(crate) fn entry(lock: u64) {
     let Some((site, slot)) = attribute(task, lock) else {
         return;
     };
-    // Found here rather than at the exit, which is inside the critical section.
+    // Counted and looked up here rather than at the exit, which is inside the critical section.
+    if let Some(counters) = counters(slot) {
+        count_contended(counters, site);
+    }
     task.wait_hist = hist::find(hist_key(slot, site, HistKind::Wait as u32));
     task.wait_depth = 0;
     task.wait_lock = lock;

@@ -229,7 +229,7 @@ impl Figures {
             calls: rate(numbers.calls),
             acquisitions: rate(numbers.acquisitions),
             skipped: numbers.skipped_share(),
-            contended: rate(numbers.contended()),
+            contended: rate(numbers.contended),
             contended_share: numbers.contended_share(),
             wait: numbers.wait.as_ref().map(Digest::from),
             hold: numbers.hold.as_ref().map(Digest::from),

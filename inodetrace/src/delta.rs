@@ -90,6 +90,7 @@ impl Sub {
         SiteCounts {
             calls: self.count(later.calls, earlier.calls),
             acquisitions: self.count(later.acquisitions, earlier.acquisitions),
+            contended: self.count(later.contended, earlier.contended),
             wait: self.hist(&later.wait, &earlier.wait),
             hold: self.hist(&later.hold, &earlier.hold),
         }

@@ -118,6 +118,7 @@ pub(crate) fn superblock(
         sites[*site as usize] = SiteCounts {
             calls: *calls,
             acquisitions: *acquisitions,
+            contended: wait.len() as u64,
             wait: of_samples(wait),
             hold: of_samples(hold),
         };

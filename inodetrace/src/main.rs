@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    inodetrace::cli::run(&inodetrace::placeholder::Placeholder)
+    inodetrace::cli::run(&inodetrace::machine::Machine::this())
 }

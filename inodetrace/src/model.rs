@@ -71,7 +71,10 @@ pub struct SiteCounts {
     pub calls: u64,
     /// Passes that took the lock.
     pub acquisitions: u64,
-    /// Time in the slow path; its count is the contended acquisitions.
+    /// Acquisitions that went through the lock's slow path.
+    pub contended: u64,
+    /// Time in the slow path. Its count is `contended`, less the waits still going on and those
+    /// that found no histogram (counted in `Losses::map_full`).
     pub wait: LogHist,
     /// Time from acquisition to release.
     pub hold: LogHist,
@@ -83,6 +86,7 @@ impl SiteCounts {
         Self {
             calls: 0,
             acquisitions: 0,
+            contended: 0,
             wait: LogHist::empty(),
             hold: LogHist::empty(),
         }

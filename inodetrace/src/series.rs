@@ -19,6 +19,8 @@ pub struct Numbers {
     pub calls: Option<u64>,
     /// Passes that took the lock.
     pub acquisitions: Option<u64>,
+    /// Acquisitions that went through the slow path.
+    pub contended: Option<u64>,
     /// Time in the slow path; one sample for each contended acquisition.
     pub wait: Option<LogHist>,
     /// Time from acquisition to release.
@@ -34,14 +36,10 @@ impl Numbers {
                 .acquisitions
                 .is_counted()
                 .then_some(counts.acquisitions),
+            contended: plan.contended.is_counted().then_some(counts.contended),
             wait: plan.contended.is_counted().then(|| counts.wait.clone()),
             hold: plan.hold.is_counted().then(|| counts.hold.clone()),
         }
-    }
-
-    /// Acquisitions that went through the slow path.
-    pub fn contended(&self) -> Option<u64> {
-        self.wait.as_ref().map(|w| w.count)
     }
 
     /// Passes that did not take the lock. `None` as well should there be more acquisitions than
@@ -57,7 +55,7 @@ impl Numbers {
 
     /// Share of the acquisitions that were contended, 0 to 1; `None` also without acquisitions.
     pub fn contended_share(&self) -> Option<f64> {
-        share(self.contended()?, self.acquisitions?)
+        share(self.contended?, self.acquisitions?)
     }
 
     /// Whether nothing at all was counted. True zeros and nulls are alike here.
@@ -65,7 +63,7 @@ impl Numbers {
         let idle = |n: Option<u64>| n.unwrap_or(0) == 0;
         idle(self.calls)
             && idle(self.acquisitions)
-            && idle(self.contended())
+            && idle(self.contended)
             && self.hold.as_ref().is_none_or(|h| h.count == 0)
     }
 }

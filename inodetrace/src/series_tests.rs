@@ -33,7 +33,7 @@ fn what_is_not_counted_is_none_and_not_zero() {
     assert_eq!(add.numbers.acquisitions, None);
     assert_eq!(add.numbers.skipped_share(), None);
     assert_eq!(add.numbers.contended_share(), None);
-    assert_eq!(add.numbers.contended(), Some(8));
+    assert_eq!(add.numbers.contended, Some(8));
     assert_eq!(add.mounts, ["/tmp"]);
     // Not observed and nothing told: no row that could be read as "none".
     assert_eq!(find(&rows, "sockfs", Site::SbListDel), None);
@@ -49,7 +49,7 @@ fn a_true_zero_is_shown_where_a_pass_could_have_been() {
     let rows = all_rows(&fake::plan(), &SuperblockFilter::default());
     let sockets = find(&rows, "sockfs", Site::HashInsert).unwrap();
     assert_eq!(sockets.numbers.calls, Some(0));
-    assert_eq!(sockets.numbers.contended(), Some(0));
+    assert_eq!(sockets.numbers.contended, Some(0));
     assert!(sockets.mounts.is_empty());
     // Sockets have no orphan list.
     assert_eq!(find(&rows, "sockfs", Site::OrphanDel), None);

@@ -14,7 +14,7 @@ use aya::{
 use super::load::load_bare;
 use crate::plan::{Attach, Plan};
 
-const FUNCTION: &str = "bpf_fentry_test1";
+pub(super) const FUNCTION: &str = "bpf_fentry_test1";
 const RUNS: u32 = 200;
 
 /// Cost of a pair of the kind that the plan mostly uses, ns, or `None` where this kernel cannot

@@ -3,10 +3,13 @@
 
 mod attach;
 mod calibrate;
+mod features;
 mod load;
 mod missed;
 mod region;
 mod snapshot;
+
+pub use features::features;
 
 use std::io;
 

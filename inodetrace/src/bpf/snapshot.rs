@@ -7,7 +7,7 @@ use aya::{
 };
 use inodetrace_common::{
     BUCKETS, Counters, EXTRA_EVICT_IN_PRUNE, Hist, SITES, SLOT_DEAD, SLOT_LIVE, SbSlot, Site,
-    acquisitions, bucket_bounds, calls, hist_key_parts, loss,
+    acquisitions, bucket_bounds, calls, contended, hist_key_parts, loss,
 };
 
 use super::{BpfError, load::Sizes, region::Region};
@@ -135,6 +135,7 @@ impl Maps {
             let mut counts = SiteCounts::empty();
             counts.calls = sum[calls(site)];
             counts.acquisitions = sum[acquisitions(site)];
+            counts.contended = sum[contended(site)];
             if site == Site::LruDel && lru_del_counted {
                 // Each inode that is torn down has passed the removal from the LRU once, with or
                 // without the lock, but for those that the shrinker took off it itself.

@@ -3,7 +3,83 @@
 //! The plan is made from facts only (symbols, BTF, machine code), is complete before anything is
 //! attached, and can be printed. Nothing here does a system call.
 
+mod attach;
+mod builder;
+mod globals;
+mod hash;
+mod lru;
+mod options;
+mod orphan;
+mod passes;
+mod sb_list;
+mod waits;
+mod wb;
+
 use inodetrace_common::Site;
+
+pub use options::{AttachChoice, Features, PlanOptions};
+
+use crate::kernel::facts::Facts;
+use builder::{Builder, Want};
+
+/// Why there is no plan at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Without this member no superblock can be told from another.
+    #[error("the place of `{member}` is not known: {why}")]
+    Layout {
+        /// The member.
+        member: String,
+        /// Why it is not known.
+        why: String,
+    },
+    /// Superblocks that go away cannot be told from others that take their place.
+    #[error("the shutdown of superblocks cannot be seen: {0}")]
+    NoShutdown(String),
+}
+
+/// Makes the plan.
+///
+/// # Errors
+/// If the kernel's types lack what every site needs.
+pub fn plan(facts: &Facts, features: Features, options: &PlanOptions) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(facts, features, options)?;
+    builder.spin_waits = waits::check_spin(&builder);
+    let sites = [
+        passes::evict,
+        passes::alloc,
+        sb_list::add,
+        sb_list::del,
+        sb_list::walk,
+        hash::insert,
+        hash::remove,
+        lru::add,
+        lru::del,
+        wb::del,
+        orphan::add,
+        orphan::del,
+    ];
+    for site in sites {
+        let planned = site(&mut builder);
+        builder.finish(planned);
+    }
+    // A superblock that goes away must be told from the next one at its address.
+    let shutdown = Want {
+        entry: false,
+        exit: true,
+        ..Want::entry(
+            Role::ShutdownSuper,
+            "generic_shutdown_super",
+            &[(0, "super_block")],
+        )
+    };
+    for site in options.sites.iter().copied() {
+        builder
+            .probe(site, &shutdown)
+            .map_err(PlanError::NoShutdown)?;
+    }
+    Ok(builder.plan())
+}
 
 /// What is done on this kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,7 +241,7 @@ pub enum Role {
     OrphanAdd = 11,
     /// `ext4_orphan_del(handle, inode)`; entry, exit for hold.
     OrphanDel = 12,
-    /// `generic_shutdown_super(sb)`; exit: the superblock's slot is retired.
+    /// `generic_shutdown_super(sb)`; entry and exit: after it the superblock's slot is retired.
     ShutdownSuper = 13,
     /// `prune_icache_sb(sb, …)`; entry and exit.
     Prune = 14,

@@ -108,6 +108,7 @@ pub fn series(row: &Row) -> Series {
     let Numbers {
         calls,
         acquisitions,
+        contended,
         wait,
         hold,
     } = &row.numbers;
@@ -121,7 +122,7 @@ pub fn series(row: &Row) -> Series {
         gone: row.superblock.dead,
         calls: *calls,
         acquisitions: *acquisitions,
-        contended: row.numbers.contended(),
+        contended: *contended,
         wait: wait.as_ref().map(Summary::from),
         hold: hold.as_ref().map(|h| HoldSummary {
             method: HOLD_METHOD.into(),

@@ -1,0 +1,277 @@
+//! `/proc/kallsyms`: the kernel's symbol table, modules included.
+//!
+//! A line is `address type name`, for modules followed by `[module]`. Sizes are not given: a
+//! function ends where the next symbol starts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// Why the symbols could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum KallsymsError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source} (the kernel needs CONFIG_KALLSYMS)")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// All addresses are zero.
+    #[error(
+        "/proc/kallsyms shows no addresses: run as root, and if you are, `sysctl -w kernel.kptr_restrict=1`"
+    )]
+    Hidden,
+    /// The file has no symbols in it.
+    #[error("/proc/kallsyms has no symbols: the kernel needs CONFIG_KALLSYMS_ALL")]
+    Empty,
+}
+
+/// A symbol.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Symbol {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: u64,
+    /// Bytes up to the next symbol.
+    pub size: u64,
+    /// The module it is in; `None` for the kernel proper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// Whether it is code.
+    pub is_text: bool,
+}
+
+/// The parsed table, sorted by address.
+#[derive(Debug)]
+pub struct Kallsyms {
+    text: String,
+    entries: Vec<Entry>,
+    modules: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    address: u64,
+    name_start: u32,
+    name_len: u16,
+    /// Index + 1 in `modules`; 0 for the kernel proper.
+    module: u16,
+    is_text: bool,
+}
+
+impl Kallsyms {
+    /// Reads `<root>/proc/kallsyms`.
+    ///
+    /// # Errors
+    /// If it cannot be read or hides its addresses.
+    pub fn read(root: &Path) -> Result<Self, KallsymsError> {
+        let path = root.join("proc/kallsyms");
+        let bytes = std::fs::read(&path).map_err(|source| KallsymsError::Read {
+            path: path.display().to_string(),
+            source,
+        })?;
+        // A module could have any bytes as symbol names; such a symbol is none of ours.
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
+        Self::parse(text)
+    }
+
+    /// Parses the text of the file. Lines that are no symbols are skipped.
+    ///
+    /// # Errors
+    /// If there is no symbol in it, or none has an address.
+    pub fn parse(text: String) -> Result<Self, KallsymsError> {
+        let mut entries = Vec::with_capacity(text.len() / 44);
+        let mut modules: Vec<String> = Vec::new();
+        let mut hidden = false;
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let line_start = start;
+            start += line.len();
+            let Some(parsed) = parse_line(line) else {
+                continue;
+            };
+            if parsed.address == 0 {
+                hidden = true;
+                continue;
+            }
+            let module = match parsed.module {
+                None => 0,
+                Some(name) => module_index(&mut modules, name),
+            };
+            let (Ok(name_start), Ok(name_len)) = (
+                u32::try_from(line_start + parsed.name_at),
+                u16::try_from(parsed.name_len),
+            ) else {
+                continue;
+            };
+            let is_text = matches!(parsed.kind, b't' | b'T' | b'w' | b'W' | b'i');
+            entries.push(Entry {
+                address: parsed.address,
+                name_start,
+                name_len,
+                module,
+                is_text,
+            });
+        }
+        if entries.is_empty() {
+            return Err(if hidden {
+                KallsymsError::Hidden
+            } else {
+                KallsymsError::Empty
+            });
+        }
+        entries.sort_by_key(|e| e.address);
+        Ok(Self {
+            text,
+            entries,
+            modules,
+        })
+    }
+
+    /// All symbols whose name is wanted, by name.
+    pub fn find(&self, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, Vec<Symbol>> {
+        let mut found: BTreeMap<String, Vec<Symbol>> = BTreeMap::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            let name = self.name(entry);
+            if wanted(name) {
+                found
+                    .entry(name.to_owned())
+                    .or_default()
+                    .push(self.symbol(at));
+            }
+        }
+        found
+    }
+
+    /// All symbols at the function that contains `address`: one, or several names of one.
+    pub fn containing(&self, address: u64) -> Vec<Symbol> {
+        let end = self.entries.partition_point(|e| e.address <= address);
+        let Some(last) = end.checked_sub(1).and_then(|i| self.entries.get(i)) else {
+            return Vec::new();
+        };
+        let first = self.entries.partition_point(|e| e.address < last.address);
+        (first..end)
+            .map(|at| self.symbol(at))
+            .filter(|s| s.is_text)
+            .collect()
+    }
+
+    /// Names of the loaded modules that have symbols.
+    pub fn modules(&self) -> &[String] {
+        &self.modules
+    }
+
+    /// Address ranges that hold the modules' code. Modules do not say how large their sections
+    /// are, so each range ends a page after its last symbol's start, or at the next symbol.
+    pub fn module_text(&self) -> Vec<(u64, u64)> {
+        const PAGE: u64 = 4096;
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            if entry.module == 0 || !entry.is_text {
+                continue;
+            }
+            let end = entry.address.saturating_add(self.size(at));
+            match ranges.last_mut() {
+                Some(last) if entry.address <= last.1.saturating_add(PAGE) => last.1 = end,
+                _ => ranges.push((entry.address, end)),
+            }
+        }
+        ranges
+    }
+
+    fn symbol(&self, at: usize) -> Symbol {
+        let Some(entry) = self.entries.get(at) else {
+            return Symbol {
+                name: String::new(),
+                address: 0,
+                size: 0,
+                module: None,
+                is_text: false,
+            };
+        };
+        let module = (entry.module as usize)
+            .checked_sub(1)
+            .and_then(|i| self.modules.get(i));
+        Symbol {
+            name: self.name(entry).to_owned(),
+            address: entry.address,
+            size: self.size(at),
+            module: module.cloned(),
+            is_text: entry.is_text,
+        }
+    }
+
+    /// Bytes up to the next symbol; for the last one of its kind at most the rest of the page,
+    /// since what lies behind belongs to somebody else.
+    fn size(&self, at: usize) -> u64 {
+        const LARGEST: u64 = 1 << 20;
+        let Some(entry) = self.entries.get(at) else {
+            return 0;
+        };
+        let rest = self.entries.get(at..).unwrap_or_default();
+        let next = rest
+            .iter()
+            .find(|e| e.address != entry.address)
+            .map(|e| e.address);
+        let size = next.map_or(u64::MAX, |next| next - entry.address);
+        if size > LARGEST {
+            4096 - entry.address % 4096
+        } else {
+            size
+        }
+    }
+
+    fn name(&self, entry: &Entry) -> &str {
+        let start = entry.name_start as usize;
+        self.text
+            .get(start..start + usize::from(entry.name_len))
+            .unwrap_or("")
+    }
+}
+
+struct Line<'a> {
+    address: u64,
+    kind: u8,
+    name_at: usize,
+    name_len: usize,
+    module: Option<&'a str>,
+}
+
+fn parse_line(line: &str) -> Option<Line<'_>> {
+    let (address, rest) = line.split_once(' ')?;
+    let address = u64::from_str_radix(address, 16).ok()?;
+    let (kind, rest) = rest.split_once(' ')?;
+    let &[kind] = kind.as_bytes() else {
+        return None;
+    };
+    let name_at = line.len() - rest.len();
+    let name_len = rest
+        .find(|c: char| c.is_ascii_whitespace())
+        .unwrap_or(rest.len());
+    if name_len == 0 {
+        return None;
+    }
+    let tail = rest.get(name_len..)?.trim();
+    let module = tail.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
+    Some(Line {
+        address,
+        kind,
+        name_at,
+        name_len,
+        module,
+    })
+}
+
+/// Index + 1 of `name`. Lines of one module follow each other, so the last is looked at first.
+fn module_index(modules: &mut Vec<String>, name: &str) -> u16 {
+    if let Some(at) = modules.iter().rposition(|m| m == name) {
+        return at as u16 + 1;
+    }
+    modules.push(name.to_owned());
+    modules.len() as u16
+}
