@@ -1,5 +1,5 @@
-//! Building what runs in the guest: static binaries, in a target directory of their own so that
-//! their flags never invalidate the ordinary build.
+//! Building what runs in guests, and here in `cargo xtask run`: static binaries, in a target
+//! directory of their own so that their flags never invalidate the ordinary build.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -53,13 +53,6 @@ pub(crate) fn guest() -> anyhow::Result<GuestBinaries> {
         workload: binary("guest-workload")?,
         batch: binary("guest-batch")?,
     })
-}
-
-/// Builds `inodetrace` for this machine.
-pub(crate) fn host() -> anyhow::Result<PathBuf> {
-    exec::run(cargo().args(["build", "--quiet", "--release", "-p", "inodetrace"]))
-        .context("building inodetrace")?;
-    Ok(paths::target().join("release/inodetrace"))
 }
 
 /// The cargo that runs us, in the checkout's root, without what it set for us alone.

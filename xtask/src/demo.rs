@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context;
 
+use crate::build::GuestBinaries;
 use crate::vm::{self, Vm};
 use crate::{build, kernels, setup};
 
@@ -27,18 +28,20 @@ done";
 /// Runs `inodetrace ARGS`.
 pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     setup::building()?;
-    let inodetrace = build::host()?;
+    // Static as it is, the guests' build runs here as well, and nothing is built twice.
+    let binaries = build::guest()?;
+    let inodetrace = &binaries.inodetrace;
     if !traces(args) {
-        return here(&inodetrace, args);
+        return here(inodetrace, args);
     }
-    let Some(reason) = cannot_trace(&inodetrace)? else {
-        return here(&inodetrace, args);
+    let Some(reason) = cannot_trace(inodetrace)? else {
+        return here(inodetrace, args);
     };
     eprintln!("xtask: this machine's kernel cannot be traced:");
     for line in reason.lines() {
         eprintln!("xtask:   {line}");
     }
-    in_vm(args)
+    in_vm(args, binaries)
 }
 
 /// Whether these arguments lead to tracing; reading files works everywhere.
@@ -72,7 +75,7 @@ fn here(inodetrace: &Path, args: &[OsString]) -> anyhow::Result<ExitCode> {
     Err(error).with_context(|| inodetrace.display().to_string())
 }
 
-fn in_vm(args: &[OsString]) -> anyhow::Result<ExitCode> {
+fn in_vm(args: &[OsString], binaries: GuestBinaries) -> anyhow::Result<ExitCode> {
     setup::everything()?;
     let interactive = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     let mut command: Vec<OsString> = vec!["inodetrace".into()];
@@ -83,7 +86,7 @@ fn in_vm(args: &[OsString]) -> anyhow::Result<ExitCode> {
         command.extend(args.iter().cloned());
     }
     eprintln!("xtask: running it in a VM with kernel {KERNEL} and a load to look at");
-    let mut vm = Vm::new(kernels::ensure(KERNEL, false)?, build::guest()?)
+    let mut vm = Vm::new(kernels::ensure(KERNEL, false)?, binaries)
         .command(command)
         .background(["sh", "-c", LOAD])
         .in_out()
