@@ -46,11 +46,12 @@ pub enum Site {
 /// Number of sites.
 pub const SITES: usize = 12;
 
-/// Superblocks told apart by default; one more slot, number 0, holds all that found no room.
+/// Superblocks told apart by default (a power of two). One more slot, number 0, holds all that
+/// found no room.
 pub const DEFAULT_SLOTS: u32 = 1024;
 /// Slots tried after the one a device number hashes to before a superblock counts under slot 0.
 pub const SLOT_PROBES: u32 = 8;
-/// Histograms by default (one per site, superblock and kind that ever had a sample).
+/// Histograms by default (a power of two): one per site, superblock and kind that had a sample.
 pub const DEFAULT_HISTS: u32 = 512;
 /// As [`SLOT_PROBES`], for histograms.
 pub const HIST_PROBES: u32 = 16;
@@ -90,8 +91,8 @@ pub struct SbSlot {
     pub pad: [u64; 3],
 }
 
-/// Counters of one superblock on one CPU. Index: [`calls`], [`acquisitions`] or one of the
-/// `EXTRA_*` numbers.
+/// Counters of one superblock on one CPU. Index: [`calls`], [`acquisitions`], [`contended`]
+/// or one of the `EXTRA_*` numbers.
 #[repr(C, align(8))]
 #[derive(Clone, Copy, Debug)]
 pub struct Counters {
@@ -99,22 +100,27 @@ pub struct Counters {
     pub n: [u64; COUNTERS],
 }
 
-/// Counters per superblock and CPU (a power of two; not all are used).
-pub const COUNTERS: usize = 32;
+/// Counters per superblock and CPU: three for each of 16 sites that a masked index can name.
+pub const COUNTERS: usize = 48;
 
 /// Where the passes of a site are counted.
 pub const fn calls(site: Site) -> usize {
-    site as usize * 2
+    site as usize * 3
 }
 
 /// Where the acquisitions of a site are counted.
 pub const fn acquisitions(site: Site) -> usize {
-    site as usize * 2 + 1
+    site as usize * 3 + 1
+}
+
+/// Where the contended acquisitions of a site are counted: entries of the lock's slow path.
+pub const fn contended(site: Site) -> usize {
+    site as usize * 3 + 2
 }
 
 /// `evict()` calls made by `prune_icache_sb()`: these inodes left the LRU under the walk's own
 /// lock, so they are no passes of `lru_del`.
-pub const EXTRA_EVICT_IN_PRUNE: usize = 24;
+pub const EXTRA_EVICT_IN_PRUNE: usize = 36;
 
 /// Kinds of histogram.
 #[repr(u32)]
@@ -162,24 +168,35 @@ pub struct TaskState {
     pub owner: u32,
     /// [`frame`] of the site function the thread is in; 0 outside of any.
     pub frame: u32,
-    /// [`frame`] of the last `evict()` or inode construction: to what an inlined section belongs.
-    pub phase: u32,
-    /// Non-zero inside `prune_icache_sb()`.
-    pub pruning: u32,
-    /// Entry of the site function, ns.
+    /// Entry of that function, ns.
     pub entered_ns: u64,
     /// Time spent waiting since `entered_ns`, ns.
     pub waited_ns: u64,
+    /// Lock that function takes, see the eBPF side's `wait.rs`.
+    pub lock: u64,
+    /// Its inode, for the exit (a kretprobe has no arguments).
+    pub inode: u64,
+    /// [`frame`] of a function around the site's own, which may pass another site on its way
+    /// (`iget_locked`, `inode_insert5`); 0 outside.
+    pub outer: u32,
+    /// [`frame`] of the last `evict()` or inode construction: to what an inlined section belongs.
+    pub phase: u32,
+    /// First argument of that outer function.
+    pub outer_arg: u64,
     /// Lock whose slow path the thread is in; 0 outside.
     pub wait_lock: u64,
     /// Entry of that slow path, ns.
     pub wait_ns: u64,
-    /// [`frame`] to which that wait belongs.
-    pub wait_frame: u32,
-    /// Unused.
-    pub pad: u32,
-    /// Lock that the site function takes; see `frame`.
-    pub lock: u64,
+    /// Index of the histogram that the wait goes to.
+    pub wait_hist: u32,
+    /// Slow paths entered by interrupts within that wait.
+    pub wait_depth: u32,
+    /// `super_block` that the thread shuts down.
+    pub shutdown: u64,
+    /// Non-zero inside `prune_icache_sb()`.
+    pub pruning: u32,
+    /// Pads the state to a power of two.
+    pub pad: [u32; 9],
 }
 
 /// A site and a slot in one word; never 0.
@@ -210,7 +227,8 @@ pub mod loss {
     pub const COUNT: u32 = 8;
 }
 
+const _: () = assert!(EXTRA_EVICT_IN_PRUNE >= SITES * 3 && EXTRA_EVICT_IN_PRUNE < COUNTERS);
 const _: () = assert!(size_of::<SbSlot>() == 128);
-const _: () = assert!(size_of::<Counters>() == 256);
-const _: () = assert!(size_of::<TaskState>() == 64);
+const _: () = assert!(size_of::<Counters>() == 384);
+const _: () = assert!(size_of::<TaskState>() == 128);
 const _: () = assert!(size_of::<Hist>() == 32 + 8 * crate::hist::BUCKETS);

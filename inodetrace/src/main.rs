@@ -1,2 +1,7 @@
 //! The `inodetrace` binary.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    inodetrace::cli::run(&inodetrace::machine::Machine::this())
+}

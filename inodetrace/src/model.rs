@@ -2,6 +2,9 @@
 
 use inodetrace_common::{BUCKETS, SITES};
 
+/// Major and minor number of a device.
+pub type DevNumber = (u32, u32);
+
 /// A superblock as the programs saw it first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SuperBlock {
@@ -10,7 +13,7 @@ pub struct SuperBlock {
     /// `s_type->name`; `"(other)"` for slot 0, which holds all superblocks that found no slot.
     pub fstype: String,
     /// major and minor of `s_dev`.
-    pub dev: (u32, u32),
+    pub dev: DevNumber,
     /// `s_id`: device name, or the type's name where there is no device.
     pub s_id: String,
     /// It was shut down since.
@@ -68,7 +71,10 @@ pub struct SiteCounts {
     pub calls: u64,
     /// Passes that took the lock.
     pub acquisitions: u64,
-    /// Time in the slow path; its count is the contended acquisitions.
+    /// Acquisitions that went through the lock's slow path.
+    pub contended: u64,
+    /// Time in the slow path. Its count is `contended`, less the waits still going on and those
+    /// that found no histogram (counted in `Losses::map_full`).
     pub wait: LogHist,
     /// Time from acquisition to release.
     pub hold: LogHist,
@@ -80,6 +86,7 @@ impl SiteCounts {
         Self {
             calls: 0,
             acquisitions: 0,
+            contended: 0,
             wait: LogHist::empty(),
             hold: LogHist::empty(),
         }

@@ -5,6 +5,7 @@
 //! be mounted at several places and in several mount namespaces.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::Path;
 
 use crate::model::DevNumber;
@@ -14,31 +15,29 @@ use crate::model::DevNumber;
 pub type MountPoints = BTreeMap<DevNumber, Vec<String>>;
 
 /// Mount points in this process's mount namespace and those of all processes that may be looked
-/// at, one process per namespace.
-///
-/// # Errors
-/// If not even this process's own can be read.
-pub fn read(root: &Path) -> std::io::Result<MountPoints> {
+/// at, one process per namespace. What cannot be read is left out: a superblock without a mount
+/// point still has its file system type and device.
+pub fn by_device(root: &Path) -> MountPoints {
     let proc = root.join("proc");
     let mut found: BTreeMap<DevNumber, BTreeSet<String>> = BTreeMap::new();
-    collect(&std::fs::read(proc.join("self/mountinfo"))?, &mut found);
-    let mut seen: BTreeSet<_> = std::fs::read_link(proc.join("self/ns/mnt"))
-        .into_iter()
-        .collect();
-    let processes = std::fs::read_dir(&proc)?.flatten();
-    for process in processes.filter(|entry| is_pid(entry.file_name().as_encoded_bytes())) {
-        // Processes end, and some may not be looked at: that leaves out mounts, nothing else.
-        let Ok(namespace) = std::fs::read_link(process.path().join("ns/mnt")) else {
+    let mut seen = BTreeSet::new();
+    let processes = std::fs::read_dir(&proc).into_iter().flatten().flatten();
+    let names = processes.map(|entry| entry.file_name());
+    let pids = names.filter(|name| is_pid(name.as_encoded_bytes()));
+    for process in std::iter::once(OsString::from("self")).chain(pids) {
+        // Processes end, and some may not be looked at.
+        let process = proc.join(process);
+        let Ok(namespace) = std::fs::read_link(process.join("ns/mnt")) else {
             continue;
         };
         if !seen.contains(&namespace)
-            && let Ok(text) = std::fs::read(process.path().join("mountinfo"))
+            && let Ok(text) = std::fs::read(process.join("mountinfo"))
         {
             seen.insert(namespace);
             collect(&text, &mut found);
         }
     }
-    Ok(found.into_iter().map(in_order).collect())
+    found.into_iter().map(in_order).collect()
 }
 
 /// Mount points in the text of one `mountinfo`.
@@ -141,14 +140,14 @@ broken line
         process("10", "mnt:[1]", "1 1 0:2 / /same rw - tmpfs t rw\n");
         process("20", "mnt:[2]", "1 1 0:1 / /other rw - tmpfs t rw\n");
         process("tty", "mnt:[3]", "1 1 0:3 / /none rw - tmpfs t rw\n");
-        let mounts = read(root.path()).unwrap();
+        let mounts = by_device(root.path());
         assert_eq!(mounts[&(0, 1)], ["/", "/other"]);
         assert_eq!(mounts.len(), 1);
     }
 
     #[test]
-    fn without_proc_it_is_an_error() {
+    fn without_proc_there_are_none() {
         let root = tempfile::tempdir().unwrap();
-        assert!(read(root.path()).is_err());
+        assert!(by_device(root.path()).is_empty());
     }
 }

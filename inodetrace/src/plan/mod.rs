@@ -241,7 +241,7 @@ pub enum Role {
     OrphanAdd = 11,
     /// `ext4_orphan_del(handle, inode)`; entry, exit for hold.
     OrphanDel = 12,
-    /// `generic_shutdown_super(sb)`; exit: the superblock's slot is retired.
+    /// `generic_shutdown_super(sb)`; entry and exit: after it the superblock's slot is retired.
     ShutdownSuper = 13,
     /// `prune_icache_sb(sb, …)`; entry and exit.
     Prune = 14,

@@ -1,0 +1,3 @@
+//! `cargo xtask bench`: measurements of inodetrace itself.
+
+pub(crate) mod overhead;
