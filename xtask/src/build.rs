@@ -55,13 +55,6 @@ pub(crate) fn guest() -> anyhow::Result<GuestBinaries> {
     })
 }
 
-/// Builds `inodetrace` for this machine.
-pub(crate) fn host() -> anyhow::Result<PathBuf> {
-    exec::run(cargo().args(["build", "--quiet", "--release", "-p", "inodetrace"]))
-        .context("building inodetrace")?;
-    Ok(paths::target().join("release/inodetrace"))
-}
-
 /// The cargo that runs us, in the checkout's root, without what it set for us alone.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -27,7 +27,8 @@ done";
 /// Runs `inodetrace ARGS`.
 pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     setup::building()?;
-    let inodetrace = build::host()?;
+    // The guest's static binary runs here as well; one build is enough.
+    let inodetrace = build::guest()?.inodetrace;
     if !traces(args) {
         return here(&inodetrace, args);
     }
