@@ -48,7 +48,11 @@ fn build() -> Result<(), String> {
         return Err(missing(linker.is_some(), toolchain.is_some()));
     };
 
-    let target_dir = out_dir.join("ebpf");
+    // One directory for all profiles and targets of the outer build: the programs are the same.
+    let target_dir = match workspace.join("target") {
+        target if target.is_dir() => target.join("ebpf"),
+        _ => out_dir.join("ebpf"),
+    };
     let mut cargo = toolchain.cargo();
     cargo
         .current_dir(workspace)

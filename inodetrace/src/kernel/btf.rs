@@ -3,10 +3,10 @@
 //! Format: the kernel's `Documentation/bpf/btf.rst`. This half knows the encoding; what is asked
 //! of it is in [`super::btf_query`]. Every read is checked, so hostile input gives an error.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::bytes::{u16_at, u32_at};
+use super::fnv;
 
 const MAGIC: u16 = 0xeb9f;
 
@@ -93,8 +93,8 @@ pub struct Btf {
     strings: std::ops::Range<usize>,
     /// String offsets below this one are the base's.
     first_string: u32,
-    /// Structures, unions, enums and functions by name.
-    names: HashMap<Box<[u8]>, Vec<u32>>,
+    /// Structures, unions, enums and functions: hash of the name and id, sorted.
+    names: Vec<(u64, u32)>,
 }
 
 impl Btf {
@@ -149,7 +149,7 @@ impl Btf {
             first_id,
             strings,
             first_string,
-            names: HashMap::new(),
+            names: Vec::new(),
         };
         btf.index(types)?;
         Ok(btf)
@@ -169,11 +169,11 @@ impl Btf {
                 Kind::Struct | Kind::Union | Kind::Enum | Kind::Enum64 | Kind::Func
             );
             if named && t.name != 0 {
-                let name = Box::from(self.string(t.name));
-                self.names.entry(name).or_default().push(id);
+                self.names.push((fnv::hash(self.string(t.name)), id));
             }
             at = next;
         }
+        self.names.sort_unstable();
         Ok(())
     }
 
@@ -228,7 +228,18 @@ impl Btf {
 
     /// Ids of the structures, unions, enums and functions of that name, a module's own first.
     pub(crate) fn named(&self, name: &str) -> Vec<u32> {
-        let mut ids = self.names.get(name.as_bytes()).cloned().unwrap_or_default();
+        let hash = fnv::hash(name.as_bytes());
+        let start = self.names.partition_point(|(h, _)| *h < hash);
+        let same = self
+            .names
+            .iter()
+            .skip(start)
+            .take_while(|(h, _)| *h == hash);
+        let is_it = |id: &u32| {
+            self.get(*id)
+                .is_some_and(|t| self.string(t.name) == name.as_bytes())
+        };
+        let mut ids: Vec<u32> = same.map(|(_, id)| *id).filter(is_it).collect();
         if let Some(base) = &self.base {
             ids.extend(base.named(name));
         }

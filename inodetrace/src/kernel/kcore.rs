@@ -23,6 +23,9 @@ pub enum KcoreError {
     /// It is not what it should be.
     #[error("/proc/kcore is no ELF64 core file of this machine's byte order")]
     NotElf,
+    /// The symbols that say where the code is are missing.
+    #[error("/proc/kallsyms does not say where the kernel's code is (_stext, _etext)")]
+    NoBounds,
     /// An address it does not cover.
     #[error("/proc/kcore does not cover the kernel code at {0:#x}")]
     NotCovered(u64),

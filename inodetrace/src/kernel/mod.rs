@@ -5,6 +5,7 @@ pub mod btf;
 pub mod btf_query;
 mod bytes;
 pub mod facts;
+pub(crate) mod fnv;
 pub mod kallsyms;
 pub mod kcore;
 pub mod mounts;

@@ -65,7 +65,6 @@ pub fn plan(facts: &Facts, features: Features, options: &PlanOptions) -> Result<
     }
     // A superblock that goes away must be told from the next one at its address.
     let shutdown = Want {
-        entry: false,
         exit: true,
         ..Want::entry(
             Role::ShutdownSuper,

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
 use super::code::Unit;
+use crate::kernel::fnv::BuildFnv;
 
 /// Index into [`Flow::origins`].
 pub(crate) type OriginId = u32;
@@ -54,7 +55,7 @@ struct State {
 /// The result of the pass.
 pub(crate) struct Flow {
     origins: Vec<Origin>,
-    ids: HashMap<Origin, OriginId>,
+    ids: HashMap<Origin, OriginId, BuildFnv>,
     /// What a [`Origin::Joined`] may be.
     joined: HashMap<OriginId, BTreeSet<Value>>,
     /// rdi before each call and tail jump.
@@ -68,7 +69,7 @@ impl Flow {
     pub(crate) fn of(unit: &Unit) -> Self {
         let mut flow = Self {
             origins: Vec::new(),
-            ids: HashMap::new(),
+            ids: HashMap::default(),
             joined: HashMap::new(),
             first_arguments: BTreeMap::new(),
             formed: BTreeMap::new(),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::{OpKind, Register};
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use super::code::Unit;
 use super::flow::{Flow, Origin, OriginId, Value};
@@ -49,6 +49,32 @@ pub(crate) struct LockShapes {
     pub(crate) mutex_locks: BTreeSet<u64>,
     /// Displacements by which code reaches `super_block.s_inodes` or `inode.i_sb_list`.
     pub(crate) sb_list_members: BTreeSet<i64>,
+}
+
+impl LockShapes {
+    /// Whether an instruction of `unit` has a number by which the address of a lock is formed: a
+    /// quick test before the code is followed.
+    pub(crate) fn may_be_taken_in(&self, unit: &Unit) -> bool {
+        // The lock's own offset, or that of the list behind it, from which it is reached as well.
+        let mut offsets: Vec<i64> = Vec::new();
+        offsets.extend(self.sb_inodes.iter().flat_map(|o| [*o, *o + 8, *o + 16]));
+        if unit.name.contains("ext4") {
+            offsets.extend(self.ext4_orphan);
+        }
+        let forms = |i: &Instruction| match i.mnemonic() {
+            Mnemonic::Lea => offsets.contains(&(i.memory_displacement64() as i64)),
+            Mnemonic::Add | Mnemonic::Sub if has_immediate(i) => {
+                offsets.contains(&(i.immediate(1) as i64).wrapping_abs())
+            }
+            _ => false,
+        };
+        let hash = self.inode_hash;
+        let is_hash = |i: &Instruction| {
+            i.is_ip_rel_memory_operand() && Some(i.ip_rel_memory_address()) == hash
+                || has_immediate(i) && Some(i.immediate(1)) == hash
+        };
+        unit.instructions().values().any(|i| forms(i) || is_hash(i))
+    }
 }
 
 /// How sure it is that the lock is the one named.
@@ -202,13 +228,15 @@ fn reaches(unit: &Unit, displacements: &BTreeSet<i64>) -> bool {
     unit.instructions().values().any(|i| {
         let memory = (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory)
             && displacements.contains(&(i.memory_displacement64() as i64));
-        let immediate = i.op_count() == 2
-            && matches!(
-                i.op1_kind(),
-                OpKind::Immediate8to64 | OpKind::Immediate32to64
-            )
+        let immediate = has_immediate(i)
             && (displacements.contains(&(i.immediate(1) as i64))
                 || displacements.contains(&(i.immediate(1) as i64).wrapping_neg()));
         memory || immediate
     })
+}
+
+/// Whether the second operand is a number that is extended to 64 bits.
+fn has_immediate(i: &Instruction) -> bool {
+    let kind = OpKind::Immediate8to64;
+    i.op_count() == 2 && (i.op1_kind() == kind || i.op1_kind() == OpKind::Immediate32to64)
 }

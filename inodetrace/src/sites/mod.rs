@@ -10,4 +10,5 @@ pub mod collect;
 mod flow;
 pub mod locks;
 mod scan;
+mod search;
 pub mod tables;

@@ -129,7 +129,8 @@ fn look_up(table: &[(Lock, Purpose, &[&str])], lock: Lock, function: &str) -> Op
 /// The name in the source: without what the compiler appended (`.part.0`, `.constprop.0`,
 /// `.isra.0`, `.cold`).
 pub fn base_name(symbol: &str) -> &str {
-    symbol.split('.').next().unwrap_or(symbol)
+    let dot = symbol.bytes().position(|b| b == b'.');
+    dot.and_then(|dot| symbol.get(..dot)).unwrap_or(symbol)
 }
 
 /// Functions that take the lock whose address is their first argument.

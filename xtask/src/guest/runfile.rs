@@ -78,6 +78,9 @@ pub(crate) struct Series {
     pub(crate) lock: Option<String>,
     /// The superblock's type.
     pub(crate) fstype: String,
+    /// It was shut down within the window.
+    #[serde(default)]
+    pub(crate) gone: bool,
     /// Where it is mounted.
     pub(crate) mounts: Vec<String>,
     /// Passes.

@@ -6,7 +6,7 @@ use super::everywhere;
 use crate::guest::evidence::Evidence;
 use crate::guest::implied::{self, Kind};
 use crate::guest::runfile::Superblock;
-use crate::guest::{Case, step};
+use crate::guest::{Case, Step, step};
 
 const FILES: u64 = 1000;
 const SOCKETS: u64 = 700;
@@ -35,31 +35,53 @@ const PIPEFS: Superblock = Superblock {
 };
 
 pub(super) fn cases() -> Vec<Case> {
-    vec![Case {
-        name: "exact_counts",
-        applies: everywhere,
-        steps: || {
-            let record = format!(
-                "exec inodetrace record -o $OUT/run.json -- guest-workload exact --dir /tmp/exact \
-                 --dir /mnt/ext4/exact --dir /mnt/ext4-classic/exact \
-                 --files {FILES} --sockets {SOCKETS} --pipes {PIPES}"
-            );
-            vec![
-                step(
-                    "prepare",
-                    &[
-                        "sh",
-                        "-c",
-                        "set -e; mkdir /tmp/exact /mnt/ext4/exact /mnt/ext4-classic/exact; \
-                         mount -t tmpfs exact /tmp/exact; sync",
-                    ],
-                ),
-                step("record", &["sh", "-c", &record]),
-                step("clean", &["umount", "/tmp/exact"]),
-            ]
+    vec![
+        Case {
+            name: "exact_counts",
+            applies: everywhere,
+            steps: || steps("auto"),
+            check: exact,
         },
-        check: exact,
-    }]
+        // The same programs by the way that kernels without trampolines would go.
+        Case {
+            name: "exact_counts_by_kprobes",
+            applies: everywhere,
+            steps: || steps("kprobe"),
+            check: by_kprobes,
+        },
+    ]
+}
+
+fn steps(probe: &str) -> Vec<Step> {
+    let record = format!(
+        "exec inodetrace record --probe {probe} -o $OUT/run.json -- guest-workload exact \
+         --dir /tmp/exact --dir /mnt/ext4/exact --dir /mnt/ext4-classic/exact \
+         --files {FILES} --sockets {SOCKETS} --pipes {PIPES}"
+    );
+    vec![
+        step(
+            "prepare",
+            &[
+                "sh",
+                "-c",
+                "set -e; mkdir -p /tmp/exact /mnt/ext4/exact /mnt/ext4-classic/exact; \
+                 mount -t tmpfs exact /tmp/exact; sync",
+            ],
+        ),
+        step("record", &["sh", "-c", &record]),
+        step("clean", &["umount", "/tmp/exact"]),
+    ]
+}
+
+fn by_kprobes(evidence: &Evidence) -> anyhow::Result<()> {
+    let file = evidence.run_file("record", "run.json")?;
+    let others = file
+        .sites
+        .iter()
+        .flat_map(|site| &site.how)
+        .find(|how| how.kind != "kprobe");
+    anyhow::ensure!(others.is_none(), "not a kprobe: {others:?}");
+    exact(evidence)
 }
 
 fn exact(evidence: &Evidence) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@ mod contention;
 mod counts;
 mod environment;
 mod errors;
+mod lifetime;
 mod sites;
 
 use super::Case;
@@ -15,6 +16,7 @@ pub(crate) fn all() -> Vec<Case> {
         sites::cases(),
         counts::cases(),
         contention::cases(),
+        lifetime::cases(),
         errors::cases(),
     ]
     .into_iter()
