@@ -80,6 +80,15 @@ pub struct Place {
     pub offset: u64,
 }
 
+impl Place {
+    /// Whether it is in the function of that very symbol, or in its cold part. A `.constprop` or
+    /// `.part` variant is another function, which a probe on this one does not see.
+    pub fn is_in(&self, symbol: &str) -> bool {
+        let rest = self.function.strip_prefix(symbol);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(".cold"))
+    }
+}
+
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}+{:#x}", self.function, self.offset)

@@ -176,7 +176,25 @@ impl<'a> Builder<'a> {
             site.contended = not_asked();
             site.hold = not_asked();
         }
+        if site.status != Status::Observed {
+            self.withdraw(site.site, site.contended.is_counted());
+        }
         self.sites.push(site);
+    }
+
+    /// Takes back the probes that a site asked for before it turned out not to be observable;
+    /// those that tell its waits stay if these are counted.
+    fn withdraw(&mut self, site: Site, waits: bool) {
+        for probe in &mut self.probes {
+            let tells_waits = matches!(probe.role, Role::Evict | Role::Alloc)
+                || super::waits::SPIN
+                    .iter()
+                    .any(|(role, _)| *role == probe.role);
+            if !(waits && tells_waits) {
+                probe.serves.retain(|s| *s != site);
+            }
+        }
+        self.probes.retain(|p| !p.serves.is_empty());
     }
 
     /// The plan.

@@ -4,7 +4,7 @@ use super::builder::{Builder, Want, list};
 use super::{Point, Quantity, Role, SitePlan};
 use crate::kernel::facts::Place;
 use crate::sites::analysis::{Taken, global};
-use crate::sites::tables::{Lock, Purpose, base_name};
+use crate::sites::tables::{Lock, Purpose};
 use crate::vocab::Site;
 
 const NAME: &str = "inode_hash_lock";
@@ -52,10 +52,7 @@ fn insert_points(builder: &mut Builder<'_>) -> Result<(Vec<Point>, Vec<&'static 
         if !builder.facts.has_function(function) {
             continue;
         }
-        if !taken
-            .iter()
-            .any(|t| base_name(&t.place.function) == function)
-        {
+        if !taken.iter().any(|t| t.place.is_in(function)) {
             return Err(format!(
                 "no code that takes {NAME} was found in {function}()"
             ));
@@ -65,6 +62,22 @@ fn insert_points(builder: &mut Builder<'_>) -> Result<(Vec<Point>, Vec<&'static 
             function,
             first,
             analysis.always_takes(function, Lock::InodeHash),
+        ));
+    }
+    let unprobed: Vec<&Place> = taken
+        .iter()
+        .filter(|t| t.purpose == Some(Purpose::Add))
+        .map(|t| &t.place)
+        .filter(|place| {
+            !present
+                .iter()
+                .any(|(_, function, ..)| place.is_in(function))
+        })
+        .collect();
+    if !unprobed.is_empty() {
+        return Err(format!(
+            "also done at {}, where no probe is",
+            list(&unprobed)
         ));
     }
     // Told apart from an insertion, a lookup changes no inode's hash link.
@@ -144,7 +157,7 @@ pub(super) fn remove(builder: &mut Builder<'_>) -> SitePlan {
             guarded,
             takes_lock,
         }) => {
-            builder.globals.evict_guards_hash = guarded;
+            builder.globals.evict_guards_hash = guarded && builder.asked(site);
             let mut plan = SitePlan::observed(site, vec![point]);
             builder.quantities(&mut plan, takes_lock.then_some(()).ok_or(REMOVE));
             plan.contended = builder.spin_waits(site);
@@ -166,7 +179,7 @@ fn remove_is_out_of_line(builder: &mut Builder<'_>) -> Result<Removal, String> {
     let callers: Vec<&Place> = analysis.callers(REMOVE).iter().collect();
     let elsewhere: Vec<&Place> = taken
         .iter()
-        .filter(|t| t.purpose == Some(Purpose::Remove) && base_name(&t.place.function) != REMOVE)
+        .filter(|t| t.purpose == Some(Purpose::Remove) && !t.place.is_in(REMOVE))
         .map(|t| &t.place)
         .collect();
     if !elsewhere.is_empty() {

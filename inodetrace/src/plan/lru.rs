@@ -46,6 +46,9 @@ pub(super) fn del(builder: &mut Builder<'_>) -> SitePlan {
             exit: true,
             ..Want::entry(Role::Prune, "prune_icache_sb", &[(0, "super_block")])
         };
+        if builder.analysis()?.callers("prune_icache_sb").is_empty() {
+            return Err("nothing calls prune_icache_sb(): it is inlined".to_owned());
+        }
         builder.probe(Site::LruDel, &prune).map(|_| ())
     })
 }

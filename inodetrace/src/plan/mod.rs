@@ -63,21 +63,26 @@ pub fn plan(facts: &Facts, features: Features, options: &PlanOptions) -> Result<
         let planned = site(&mut builder);
         builder.finish(planned);
     }
-    // A superblock that goes away must be told from the next one at its address.
-    let shutdown = Want {
-        exit: true,
-        ..Want::entry(
-            Role::ShutdownSuper,
-            "generic_shutdown_super",
-            &[(0, "super_block")],
-        )
-    };
-    for site in options.sites.iter().copied() {
-        builder
-            .probe(site, &shutdown)
-            .map_err(PlanError::NoShutdown)?;
-    }
+    probe_shutdown(&mut builder).map_err(PlanError::NoShutdown)?;
     Ok(builder.plan())
+}
+
+/// A superblock that goes away must be told from the next one at its address.
+fn probe_shutdown(builder: &mut Builder<'_>) -> Result<(), String> {
+    const SHUTDOWN: &str = "generic_shutdown_super";
+    if let Ok(analysis) = builder.analysis()
+        && analysis.callers(SHUTDOWN).is_empty()
+    {
+        return Err(format!("nothing calls {SHUTDOWN}(): it is inlined"));
+    }
+    let want = Want {
+        exit: true,
+        ..Want::entry(Role::ShutdownSuper, SHUTDOWN, &[(0, "super_block")])
+    };
+    for site in builder.options.sites.clone() {
+        builder.probe(site, &want)?;
+    }
+    Ok(())
 }
 
 /// What is done on this kernel.

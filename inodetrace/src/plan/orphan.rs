@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Want};
 use super::{Quantity, Role, SitePlan, waits};
-use crate::sites::tables::{Lock, base_name};
+use crate::sites::tables::Lock;
 use crate::vocab::Site;
 
 /// `orphan_add`.
@@ -50,10 +50,7 @@ fn one(builder: &mut Builder<'_>, site: Site, role: Role, function: &str) -> Sit
 fn is_out_of_line(builder: &Builder<'_>, function: &str) -> Result<(), String> {
     builder.facts.offset("ext4_sb_info.s_orphan_lock")?;
     let taken = builder.all_known(Lock::Ext4Orphan, "s_orphan_lock")?;
-    if !taken
-        .iter()
-        .any(|t| base_name(&t.place.function) == function)
-    {
+    if !taken.iter().any(|t| t.place.is_in(function)) {
         return Err(format!(
             "no code that takes s_orphan_lock was found in {function}()"
         ));

@@ -56,16 +56,15 @@ pub(super) fn probe_alloc(builder: &mut Builder<'_>, site: Site) -> Result<Vec<P
         .find(|name| builder.facts.has_function(name));
     let analysis = builder.analysis()?;
     let called = inner.filter(|inner| !analysis.calls("alloc_inode", inner).is_empty());
-    let functions: Vec<&str> = match (called, inner) {
-        (Some(inner), _) => vec![inner],
-        // alloc_inode() has it inlined; other allocators call it.
-        (None, inner) => {
-            if analysis.callers("alloc_inode").is_empty() {
-                return Err("nothing calls alloc_inode(): it is inlined".to_owned());
-            }
-            std::iter::once("alloc_inode").chain(inner).collect()
-        }
+    // Where alloc_inode() has it inlined, other allocators still call it.
+    let functions: Vec<&str> = match called {
+        Some(inner) => vec![inner],
+        None => std::iter::once("alloc_inode").chain(inner).collect(),
     };
+    let probed = |function: &&str| analysis.leads_to("new_inode", function);
+    if !analysis.leads_to("new_inode", "alloc_inode") && !functions.iter().any(probed) {
+        return Err("new_inode() has the construction of inodes inlined".to_owned());
+    }
     let expected = [(0, "super_block")];
     functions
         .into_iter()

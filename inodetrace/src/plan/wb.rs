@@ -15,7 +15,7 @@ pub(super) fn del(builder: &mut Builder<'_>) -> SitePlan {
         Ok(removal) => removal,
         Err(why) => return SitePlan::not_observable(site, why),
     };
-    builder.globals.evict_guards_wb = removal.guarded;
+    builder.globals.evict_guards_wb = removal.guarded && builder.asked(site);
     let mut plan = SitePlan::observed(site, vec![removal.point]);
     builder.quantities(&mut plan, removal.takes_lock.then_some(()).ok_or(DEL));
     plan.contended = builder.spin_waits(site);

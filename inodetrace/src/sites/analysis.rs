@@ -297,15 +297,16 @@ impl<'a> Analysis<'a> {
             if !tables::LRU_USERS.contains(&tables::base_name(&unit.name)) {
                 continue;
             }
-            let passed: BTreeSet<Value> = unit
+            let passed: BTreeSet<u64> = unit
                 .calls()
                 .filter(|(_, to)| known.contains(to))
-                .flat_map(|(from, _)| flow.first_argument(from))
+                .flat_map(|(from, _)| {
+                    let values = flow.first_argument(from).into_iter();
+                    values.filter_map(move |value| Some(flow.formed_before(from, value)?.0))
+                })
                 .collect();
-            let formed = flow
-                .formed_with(lru)
-                .filter(|(_, value)| !passed.contains(value));
-            strays.extend(formed.map(|(at, _)| unit.place(at)));
+            let formed = flow.formed_with(lru).filter(|at| !passed.contains(at));
+            strays.extend(formed.map(|at| unit.place(at)));
             strays.extend(unit.accesses(lru, 8).map(|at| unit.place(at)));
         }
         strays

@@ -107,11 +107,12 @@ impl Flow {
     }
 
     /// The instructions that formed an address `displacement` bytes into something.
-    pub(crate) fn formed_with(&self, displacement: i64) -> impl Iterator<Item = (u64, Value)> {
-        self.formed
-            .iter()
-            .filter(move |(_, (_, v))| matches!(v, Value::Sum(_, d) if *d == displacement))
-            .map(|(at, (_, v))| (*at, *v))
+    pub(crate) fn formed_with(&self, displacement: i64) -> impl Iterator<Item = u64> {
+        let is_it = move |v: &Value| matches!(v, Value::Sum(_, d) if *d == displacement);
+        let formed = self.formed.iter();
+        formed
+            .filter(move |(_, (_, v))| is_it(v))
+            .map(|(at, _)| *at)
     }
 
     /// Where an unknown value comes from.

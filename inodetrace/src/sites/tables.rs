@@ -238,6 +238,7 @@ pub(crate) const WATCHED: &[&str] = &[
     "evict",
     "ext4_orphan_add",
     "ext4_orphan_del",
+    "generic_shutdown_super",
     "iget_locked",
     "inode_init_always",
     "inode_init_always_gfp",
@@ -262,7 +263,6 @@ pub(crate) const WRITEBACK_WAITERS: &[&str] = &["evict", "writeback_single_inode
 pub(crate) const SYMBOLS: &[&str] = &[
     "__mutex_lock_slowpath",
     "__pv_queued_spin_lock_slowpath",
-    "generic_shutdown_super",
     "inode_hash_lock",
     "native_queued_spin_lock_slowpath",
     "queued_spin_lock_slowpath",

@@ -1,0 +1,7 @@
+//! The planner on facts recorded from real kernels, and on the same facts damaged in ways that
+//! must never make a site look observed when it is not.
+
+mod damage;
+mod fixture;
+mod pins;
+mod robustness;
