@@ -2,11 +2,15 @@
 //! Constants that user space fills in before loading. The verifier knows their values, so what
 //! they switch off costs nothing.
 
+/// Programs for the sections of one site (`inodetrace::plan::builder::SECTION_KINDS`).
+pub(crate) const SECTION_KINDS: usize = 4;
+
 /// Declares constants in `.rodata` and a function of the same name that reads each.
 macro_rules! globals {
     ($($(#[$doc:meta])* $name:ident: $ty:ty = $symbol:ident;)*) => {$(
         #[unsafe(no_mangle)]
-        static $symbol: $ty = 0;
+        // SAFETY: zero is a value of all these plain types.
+        static $symbol: $ty = unsafe { core::mem::zeroed() };
 
         $(#[$doc])*
         #[inline(always)]
@@ -60,6 +64,14 @@ globals! {
     measure_hold: u32 = MEASURE_HOLD;
     /// What a probed call of an empty function takes longer than nothing, ns.
     bracket_ns: u64 = BRACKET_NS;
+
+    /// Offset in `pt_regs` of the register that each section program reads, and what to add to it.
+    sb_list_add_register: [u32; SECTION_KINDS] = SB_LIST_ADD_REGISTER;
+    sb_list_add_adjust: [i64; SECTION_KINDS] = SB_LIST_ADD_ADJUST;
+    sb_list_del_register: [u32; SECTION_KINDS] = SB_LIST_DEL_REGISTER;
+    sb_list_del_adjust: [i64; SECTION_KINDS] = SB_LIST_DEL_ADJUST;
+    remove_hash_register: [u32; SECTION_KINDS] = REMOVE_HASH_REGISTER;
+    remove_hash_adjust: [i64; SECTION_KINDS] = REMOVE_HASH_ADJUST;
 
     /// Thread group to count; 0 for all.
     filter_pid: u32 = FILTER_PID;

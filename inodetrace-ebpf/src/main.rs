@@ -17,6 +17,7 @@ mod lifetime;
 mod maps;
 mod programs;
 mod read;
+mod sections;
 mod sites;
 mod task;
 mod wait;

@@ -10,8 +10,9 @@ use aya_ebpf::{
 use inodetrace_common::Site;
 
 use crate::{
-    calibrate, lifetime,
+    calibrate, globals, lifetime,
     read::{Helper, Typed},
+    sections,
     sites::{self, role},
     wait,
 };
@@ -211,3 +212,42 @@ slow_path!(
 
 entry!(calibrate_entry_f, calibrate_entry_k, |R| calibrate::entry());
 exit!(calibrate_exit_f, calibrate_exit_k, calibrate::exit());
+
+/// The programs of one site's sections, each with a register of its own.
+macro_rules! sections {
+    ($handler:path, $register:path, $adjust:path, $($name:ident = $kind:literal),*) => {$(
+        #[kprobe]
+        fn $name(ctx: ProbeContext) -> u32 {
+            $handler(&ctx, $register()[$kind], $adjust()[$kind]);
+            0
+        }
+    )*};
+}
+
+sections!(
+    sections::sb_list_add,
+    globals::sb_list_add_register,
+    globals::sb_list_add_adjust,
+    sb_list_add_section0_k = 0,
+    sb_list_add_section1_k = 1,
+    sb_list_add_section2_k = 2,
+    sb_list_add_section3_k = 3
+);
+sections!(
+    sections::sb_list_del,
+    globals::sb_list_del_register,
+    globals::sb_list_del_adjust,
+    sb_list_del_section0_k = 0,
+    sb_list_del_section1_k = 1,
+    sb_list_del_section2_k = 2,
+    sb_list_del_section3_k = 3
+);
+sections!(
+    sections::remove_hash,
+    globals::remove_hash_register,
+    globals::remove_hash_adjust,
+    remove_hash_section0_k = 0,
+    remove_hash_section1_k = 1,
+    remove_hash_section2_k = 2,
+    remove_hash_section3_k = 3
+);

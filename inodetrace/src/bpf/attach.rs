@@ -1,5 +1,7 @@
 //! Loading each program for its function and attaching it.
 
+use std::collections::BTreeSet;
+
 use aya::{
     Btf, Ebpf,
     programs::{FEntry, FExit, KProbe, ProgramError},
@@ -30,6 +32,9 @@ pub(super) const fn program_name(role: Role) -> &'static str {
         Role::SpinPv => "spin_pv",
         Role::SpinPlain => "spin_plain",
         Role::MutexSlow => "mutex_slow",
+        Role::SbListAddSection => "sb_list_add_section",
+        Role::SbListDelSection => "sb_list_del_section",
+        Role::RemoveHashSection => "remove_hash_section",
     }
 }
 
@@ -49,24 +54,51 @@ pub(super) fn attach(plan: &Plan, ebpf: &mut Ebpf, btf: &Btf) -> Result<(), BpfE
                 End::Entry => probe.entry,
                 End::Exit => probe.exit,
             } {
-                attach_end(probe, end, ebpf, btf)?;
+                attach_end(plan, probe, end, ebpf, btf)?;
             }
         }
     }
     Ok(())
 }
 
-fn attach_end(probe: &Probe, end: End, ebpf: &mut Ebpf, btf: &Btf) -> Result<(), BpfError> {
-    let name = format!(
-        "{}_{}_{}",
-        program_name(probe.role),
-        if end == End::Entry { "entry" } else { "exit" },
-        if probe.attach == Attach::Fentry {
-            "f"
-        } else {
-            "k"
-        },
-    );
+/// The different registers (number, and what to add to it) that a role's sections read, in the
+/// order of its programs.
+pub(super) fn section_kinds(plan: &Plan, role: Role) -> Vec<(usize, i64)> {
+    let sections = plan.probes.iter().filter(|p| p.role == role);
+    let kinds: BTreeSet<(usize, i64)> = sections
+        .filter_map(|p| p.section.map(|s| (s.register, s.adjust)))
+        .collect();
+    kinds.into_iter().collect()
+}
+
+/// The program for one end of a probe.
+fn program_for(plan: &Plan, probe: &Probe, end: End) -> String {
+    let role = program_name(probe.role);
+    if let Some(section) = &probe.section {
+        let wanted = (section.register, section.adjust);
+        let kinds = section_kinds(plan, probe.role);
+        let kind = kinds.iter().position(|kind| *kind == wanted).unwrap_or(0);
+        return format!("{role}{kind}_k");
+    }
+    let end = match end {
+        End::Entry => "entry",
+        End::Exit => "exit",
+    };
+    let how = match probe.attach {
+        Attach::Fentry => "f",
+        Attach::Kprobe | Attach::InlinedCall => "k",
+    };
+    format!("{role}_{end}_{how}")
+}
+
+fn attach_end(
+    plan: &Plan,
+    probe: &Probe,
+    end: End,
+    ebpf: &mut Ebpf,
+    btf: &Btf,
+) -> Result<(), BpfError> {
+    let name = program_for(plan, probe, end);
     let program = ebpf
         .program_mut(&name)
         .ok_or_else(|| BpfError::Missing(format!("program {name}")))?;
@@ -79,11 +111,15 @@ fn attach_end(probe: &Probe, end: End, ebpf: &mut Ebpf, btf: &Btf) -> Result<(),
             program.load(&probe.function, btf)?;
             program.attach().map(drop)
         }),
-        // By address: several symbols can have one name.
-        (Attach::Kprobe, _) => <&mut KProbe>::try_from(program).and_then(|program| {
-            program.load()?;
-            program.attach("", probe.address).map(drop)
-        }),
+        // By address: several symbols can have one name. One program serves all places of its kind.
+        (Attach::Kprobe | Attach::InlinedCall, _) => {
+            <&mut KProbe>::try_from(program).and_then(|program| {
+                if program.fd().is_err() {
+                    program.load()?;
+                }
+                program.attach("", probe.address).map(drop)
+            })
+        }
     };
     result.map_err(|error: ProgramError| BpfError::Attach {
         program: name,

@@ -3,8 +3,8 @@
 use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
 use inodetrace_common::DEFAULT_HISTS;
 
-use super::{BpfError, Options};
-use crate::plan::{Plan, Probe, Role};
+use super::{BpfError, Options, attach::section_kinds};
+use crate::plan::{Plan, Probe, Role, SECTION_KINDS};
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/inodetrace.bpf.o"));
 
@@ -50,6 +50,30 @@ impl Sizes {
     }
 }
 
+/// Offset in `struct pt_regs` (arch/x86/include/asm/ptrace.h) of each register by its number.
+const PT_REGS: [u32; 16] = [
+    80, 88, 96, 40, 152, 32, 104, 112, 72, 64, 56, 48, 24, 16, 8, 0,
+];
+
+/// The constants of each role's section programs: offset of the register, and what to add to it.
+const SECTION_GLOBALS: [(Role, &str, &str); 3] = [
+    (
+        Role::SbListAddSection,
+        "SB_LIST_ADD_REGISTER",
+        "SB_LIST_ADD_ADJUST",
+    ),
+    (
+        Role::SbListDelSection,
+        "SB_LIST_DEL_REGISTER",
+        "SB_LIST_DEL_ADJUST",
+    ),
+    (
+        Role::RemoveHashSection,
+        "REMOVE_HASH_REGISTER",
+        "REMOVE_HASH_ADJUST",
+    ),
+];
+
 /// A thread's name in two words, as the programs compare it.
 fn comm_words(comm: &str) -> (u64, u64) {
     let mut bytes = [0; 16];
@@ -85,6 +109,7 @@ pub(super) fn load(
             Role::SpinNative | Role::SpinPv | Role::SpinPlain | Role::MutexSlow
         )
     });
+    let inlined = plan.probes.iter().any(|p| p.section.is_some());
     let prunes = plan.probes.iter().any(|p| p.role == Role::Prune);
     let (comm_low, comm_high) = comm_words(options.comm.as_deref().unwrap_or_default());
 
@@ -112,7 +137,7 @@ pub(super) fn load(
         ("ENTRY_TAKES_LOCK", mask(|p| p.entry_takes_lock)),
         ("EVICT_GUARDS_HASH", u32::from(g.evict_guards_hash)),
         ("EVICT_GUARDS_WB", u32::from(g.evict_guards_wb)),
-        ("TRACK_PHASE", u32::from(waits || prunes)),
+        ("TRACK_PHASE", u32::from(waits || prunes || inlined)),
         ("EXIT_PROBED", mask(|p| p.exit)),
         ("MEASURE_HOLD", u32::from(options.hold)),
         ("FILTER_BY_COMM", u32::from(options.comm.is_some())),
@@ -126,8 +151,26 @@ pub(super) fn load(
     ];
     let filter_pid = options.pid.unwrap_or(0);
 
+    let sections = SECTION_GLOBALS.map(|(role, registers, adjusts)| {
+        let mut register = [0u32; SECTION_KINDS];
+        let mut adjust = [0i64; SECTION_KINDS];
+        for (i, (number, add)) in section_kinds(plan, role)
+            .iter()
+            .enumerate()
+            .take(SECTION_KINDS)
+        {
+            register[i] = PT_REGS.get(*number).copied().unwrap_or(0);
+            adjust[i] = *add;
+        }
+        (registers, register, adjusts, adjust)
+    });
+
     let mut loader = EbpfLoader::new();
     loader.btf(Some(btf));
+    for (registers, register, adjusts, adjust) in &sections {
+        loader.override_global(registers, register, true);
+        loader.override_global(adjusts, adjust, true);
+    }
     for (name, value) in &u32s {
         loader.override_global(name, value, true);
     }

@@ -27,6 +27,13 @@ pub(super) struct Maps {
     losses: Array<MapData, u64>,
 }
 
+/// Sites whose passes follow from others'.
+#[derive(Clone, Copy)]
+struct Derived {
+    lru_del: bool,
+    sb_list_del: bool,
+}
+
 fn region<T: Copy>(ebpf: &Ebpf, map: &'static str, len: usize) -> Result<Region<T>, BpfError> {
     let Some(Map::Array(data)) = ebpf.map(map) else {
         return Err(BpfError::Missing(format!("map {map}")));
@@ -53,16 +60,18 @@ impl Maps {
 
     pub(super) fn read(&self, plan: &Plan) -> anyhow::Result<Snapshot> {
         let at = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let lru_del_counted = plan
-            .site(Site::LruDel)
-            .is_some_and(|site| site.calls.is_counted());
+        let counted = |site| plan.site(site).is_some_and(|site| site.calls.is_counted());
+        let derived = Derived {
+            lru_del: counted(Site::LruDel),
+            sb_list_del: counted(Site::SbListDel),
+        };
         let mut superblocks = Vec::new();
         let mut position = vec![usize::MAX; self.sizes.all_slots() as usize];
         for slot in 0..self.sizes.all_slots() {
             let Some(superblock) = self.superblock(slot) else {
                 continue;
             };
-            let sites = self.counts(slot, lru_del_counted);
+            let sites = self.counts(slot, derived);
             if slot == 0 && sites.iter().all(|site| site.calls == 0) {
                 continue;
             }
@@ -121,7 +130,7 @@ impl Maps {
         })
     }
 
-    fn counts(&self, slot: u32, lru_del_counted: bool) -> [SiteCounts; SITES] {
+    fn counts(&self, slot: u32, derived: Derived) -> [SiteCounts; SITES] {
         let mut sum = [0u64; inodetrace_common::COUNTERS];
         for cpu in 0..self.sizes.cpus {
             let index = cpu as usize * self.sizes.all_slots() as usize + slot as usize;
@@ -136,7 +145,11 @@ impl Maps {
             counts.calls = sum[calls(site)];
             counts.acquisitions = sum[acquisitions(site)];
             counts.contended = sum[contended(site)];
-            if site == Site::LruDel && lru_del_counted {
+            if site == Site::SbListDel && derived.sb_list_del {
+                // evict() passes the removal once for each inode.
+                counts.calls = sum[calls(Site::Evict)];
+            }
+            if site == Site::LruDel && derived.lru_del {
                 // Each inode that is torn down has passed the removal from the LRU once, with or
                 // without the lock, but for those that the shrinker took off it itself.
                 counts.calls = sum[calls(Site::Evict)].saturating_sub(sum[EXTRA_EVICT_IN_PRUNE]);

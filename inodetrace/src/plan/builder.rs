@@ -4,13 +4,21 @@ use std::collections::BTreeSet;
 
 use super::attach::{Target, target};
 use super::{
-    Features, Globals, Plan, PlanError, PlanOptions, Point, Probe, Quantity, Role, SitePlan,
-    Status, globals::globals,
+    Attach, Features, Globals, Plan, PlanError, PlanOptions, Point, Probe, Quantity, Role,
+    SitePlan, Status, globals::globals,
 };
 use crate::kernel::facts::{Facts, Place};
 use crate::sites::analysis::{Analysis, Taken};
+use crate::sites::section::SectionPoint;
 use crate::sites::tables::Lock;
 use crate::vocab::{Site, SiteExt};
+
+/// Programs for the sections of one site: each reads another register.
+pub(crate) const SECTION_KINDS: usize = 4;
+
+/// Why an inlined section has no hold times.
+pub(super) const NO_HOLD: &str = "inlined: there is no function whose time could be taken (span), and exact points are not \
+     available in this version";
 
 /// A plan in the making.
 pub(super) struct Builder<'a> {
@@ -117,10 +125,62 @@ impl<'a> Builder<'a> {
                 entry: want.entry,
                 exit: want.exit,
                 entry_takes_lock: want.entry_takes_lock,
+                section: None,
                 serves: vec![site],
             }),
         }
         Ok(point)
+    }
+
+    /// Adds probes for `site` on the inlined sections at `found`: the call that takes the lock,
+    /// and where to probe.
+    ///
+    /// # Errors
+    /// If this kernel offers no kprobes, or there are more kinds of them than programs.
+    pub(super) fn probe_sections(
+        &mut self,
+        site: Site,
+        role: Role,
+        found: &[(Place, SectionPoint)],
+    ) -> Result<Vec<Point>, String> {
+        if !self.features.kprobe {
+            return Err(String::from(
+                "inlined, and a probe inside a function needs kprobes, which this kernel does not \
+                 offer",
+            ));
+        }
+        let kinds: BTreeSet<(usize, i64)> =
+            found.iter().map(|(_, s)| (s.register, s.adjust)).collect();
+        if kinds.len() > SECTION_KINDS {
+            return Err(format!(
+                "inlined at {} places with {} different registers, and there are programs for \
+                 {SECTION_KINDS}",
+                found.len(),
+                kinds.len()
+            ));
+        }
+        if self.asked(site) {
+            self.probes
+                .extend(found.iter().map(|(place, section)| Probe {
+                    role,
+                    function: place.function.clone(),
+                    address: section.address,
+                    attach: Attach::InlinedCall,
+                    entry: true,
+                    exit: false,
+                    entry_takes_lock: true,
+                    section: Some(*section),
+                    serves: vec![site],
+                }));
+        }
+        Ok(found
+            .iter()
+            .map(|(place, _)| Point {
+                kind: Attach::InlinedCall,
+                function: place.function.clone(),
+                offset: place.offset,
+            })
+            .collect())
     }
 
     /// Lets the probe on `evict()` serve `site`.

@@ -1,6 +1,6 @@
 //! The sites of `inode_hash_lock` (`fs/inode.c`).
 
-use super::builder::{Builder, Want, list};
+use super::builder::{Builder, NO_HOLD, Want, list};
 use super::{Point, Quantity, Role, SitePlan};
 use crate::kernel::facts::Place;
 use crate::sites::analysis::{Taken, global};
@@ -144,7 +144,16 @@ pub(super) fn remove(builder: &mut Builder<'_>) -> SitePlan {
     let site = Site::HashRemove;
     match remove_is_out_of_line(builder) {
         Err(why) => {
-            let mut plan = SitePlan::not_observable(site, why);
+            let mut plan = match remove_sections(builder) {
+                Ok(points) => {
+                    let mut plan = SitePlan::observed(site, points);
+                    plan.acquisitions = Quantity::Counted;
+                    plan.hold = Quantity::Null(NO_HOLD.to_owned());
+                    plan
+                }
+                Err(None) => SitePlan::not_observable(site, why),
+                Err(Some(also)) => SitePlan::not_observable(site, format!("{why}; {also}")),
+            };
             // Waits are told by the lock's address and by evict() being what the task did last.
             plan.contended = match (global(builder.facts, NAME), builder.probe_evict(site)) {
                 (Ok(_), Ok(_)) => builder.spin_waits(site),
@@ -164,6 +173,57 @@ pub(super) fn remove(builder: &mut Builder<'_>) -> SitePlan {
             plan
         }
     }
+}
+
+/// Probes every inlined copy of the removal, and the function too if anything calls it: ext4
+/// unhashes its inodes through the function before `evict()` comes to its copy (7.0 and later).
+///
+/// # Errors
+/// Why that does not cover every removal; `None` if nothing is inlined.
+fn remove_sections(builder: &mut Builder<'_>) -> Result<Vec<Point>, Option<String>> {
+    let taken = known(builder).map_err(|_| None)?;
+    let (inside, inlined): (Vec<&Taken>, Vec<&Taken>) = taken
+        .iter()
+        .filter(|t| t.purpose == Some(Purpose::Remove))
+        .partition(|t| t.place.is_in(REMOVE));
+    if inlined.is_empty() {
+        return Err(None);
+    }
+    let analysis = builder.analysis()?;
+    let called = !analysis.callers(REMOVE).is_empty();
+    let always = analysis.always_takes(REMOVE, Lock::InodeHash);
+    if called && (inside.is_empty() || !always) {
+        return Err(Some(format!(
+            "{REMOVE}() is called and does not take the lock on every way through it"
+        )));
+    }
+    // The passes without the lock are counted where evict() tests for them.
+    let pprev = i64::from(builder.facts.offset("inode.i_hash.pprev")?);
+    if !inlined.iter().any(|t| t.place.is_in("evict")) || !analysis.reads_member("evict", pprev) {
+        return Err(Some(String::from(
+            "evict() has no copy of it that goes by what i_hash says",
+        )));
+    }
+    let mut found = Vec::new();
+    for t in &inlined {
+        let point = analysis.section_of_argument(&t.place, t.address);
+        let point = point
+            .ok_or_else(|| format!("no register is known to hold the inode at {}", t.place))?;
+        found.push((t.place.clone(), point));
+    }
+    let site = Site::HashRemove;
+    let mut points = builder.probe_sections(site, Role::RemoveHashSection, &found)?;
+    if called {
+        let want = Want {
+            exit: builder.exit_wanted(),
+            entry_takes_lock: true,
+            ..Want::entry(Role::RemoveHash, REMOVE, &[(0, "inode")])
+        };
+        points.push(builder.probe(site, &want)?);
+    }
+    builder.probe_evict(site)?;
+    builder.globals.evict_guards_hash = builder.asked(site);
+    Ok(points)
 }
 
 struct Removal {

@@ -19,7 +19,8 @@ use inodetrace_common::Site;
 
 pub use options::{AttachChoice, Features, PlanOptions};
 
-use crate::kernel::facts::Facts;
+use crate::{kernel::facts::Facts, sites::section::SectionPoint};
+pub(crate) use builder::SECTION_KINDS;
 use builder::{Builder, Want};
 
 /// Why there is no plan at all.
@@ -171,7 +172,7 @@ pub struct Point {
     pub kind: Attach,
     /// Function the probe is in.
     pub function: String,
-    /// Offset in it, bytes.
+    /// Offset in it, bytes. Of an inlined section: that of the call which takes the lock.
     pub offset: u64,
 }
 
@@ -182,6 +183,8 @@ pub enum Attach {
     Fentry,
     /// kprobe (with kretprobe where the exit is wanted).
     Kprobe,
+    /// kprobe within a function, where a section was inlined.
+    InlinedCall,
 }
 
 impl Attach {
@@ -190,6 +193,7 @@ impl Attach {
         match self {
             Self::Fentry => "fentry",
             Self::Kprobe => "kprobe",
+            Self::InlinedCall => "inlined-call",
         }
     }
 }
@@ -211,6 +215,8 @@ pub struct Probe {
     pub exit: bool,
     /// Every entry of the function takes the lock: its text reaches the lock call without a branch.
     pub entry_takes_lock: bool,
+    /// For an inlined section: what is found where.
+    pub section: Option<SectionPoint>,
     /// Sites it serves; a probe that serves none of the sites asked for is left out.
     pub serves: Vec<Site>,
 }
@@ -257,6 +263,12 @@ pub enum Role {
     SpinPlain = 17,
     /// `__mutex_lock_slowpath(lock)`; entry and exit.
     MutexSlow = 18,
+    /// A copy of `inode_sb_list_add()` in another function.
+    SbListAddSection = 19,
+    /// The copy of `inode_sb_list_del()` in `evict()`.
+    SbListDelSection = 20,
+    /// A copy of `__remove_inode_hash()` in another function.
+    RemoveHashSection = 21,
 }
 
 /// Constants of the kernel at hand. Offsets are in bytes within the structure named first.

@@ -1,15 +1,18 @@
 //! The sites of `super_block.s_inode_list_lock` (`fs/inode.c`).
 
-use super::builder::{Builder, Want, list};
+use super::builder::{Builder, NO_HOLD, Want, list};
 use super::passes::probe_alloc;
-use super::{Quantity, Role, SitePlan};
+use super::{Point, Quantity, Role, SitePlan, Status};
 use crate::kernel::facts::Place;
 use crate::sites::analysis::Taken;
-use crate::sites::tables::{Lock, Purpose};
+use crate::sites::section::SectionPoint;
+use crate::sites::tables::{Lock, Purpose, base_name};
 use crate::vocab::Site;
 
 const LOCK: &str = "s_inode_list_lock";
 const ADD: &str = "inode_sb_list_add";
+/// The functions of `fs/inode.c` that add.
+const HOSTS: [&str; 3] = ["new_inode", "iget_locked", "inode_insert5"];
 
 /// `sb_list_add`.
 pub(super) fn add(builder: &mut Builder<'_>) -> SitePlan {
@@ -20,11 +23,18 @@ pub(super) fn add(builder: &mut Builder<'_>) -> SitePlan {
     let takes_lock = match add_is_out_of_line(builder) {
         Ok(takes_lock) => takes_lock,
         Err(why) => {
-            return waits_only(
-                builder,
-                SitePlan::not_observable(site, why),
-                probe_alloc_phase,
-            );
+            let mut plan = match add_sections(builder) {
+                Ok(points) => with_sections(SitePlan::observed(site, points)),
+                // Why there is no function for it is the better reason where nothing is inlined.
+                Err(None) => SitePlan::not_observable(site, why),
+                Err(Some(also)) => SitePlan::not_observable(site, format!("{why}; {also}")),
+            };
+            if plan.status == Status::Observed && !add_always_locks(builder) {
+                plan.acquisitions = Quantity::Null(format!(
+                    "{ADD}() does not take the lock on every way through it"
+                ));
+            }
+            return waits_only(builder, plan, probe_alloc_phase);
         }
     };
     let want = Want {
@@ -68,7 +78,7 @@ fn add_is_out_of_line(builder: &Builder<'_>) -> Result<bool, String> {
     if callers.is_empty() {
         return Err(format!("nothing calls {ADD}()"));
     }
-    let silent: Vec<&str> = ["new_inode", "iget_locked", "inode_insert5"]
+    let silent: Vec<&str> = HOSTS
         .into_iter()
         .filter(|host| builder.facts.has_function(host) && !analysis.leads_to(host, ADD))
         .collect();
@@ -81,28 +91,112 @@ fn add_is_out_of_line(builder: &Builder<'_>) -> Result<bool, String> {
     Ok(analysis.always_takes(ADD, LOCK_SB))
 }
 
+/// Probes every inlined copy of the addition, and the function too if anything calls it.
+///
+/// # Errors
+/// Why that does not cover every addition; `None` if nothing is inlined.
+fn add_sections(builder: &mut Builder<'_>) -> Result<Vec<Point>, Option<String>> {
+    let taken = builder.all_known(LOCK_SB, LOCK).map_err(|_| None)?;
+    let inlined: Vec<Taken> = taken
+        .into_iter()
+        .filter(|t| t.purpose == Some(Purpose::Add) && t.inlined)
+        .collect();
+    if inlined.is_empty() {
+        return Err(None);
+    }
+    let analysis = builder.analysis()?;
+    let called = !analysis.callers(ADD).is_empty();
+    let silent: Vec<&str> = HOSTS
+        .into_iter()
+        .filter(|host| {
+            builder.facts.has_function(host)
+                && !analysis.leads_to(host, ADD)
+                && !inlined
+                    .iter()
+                    .any(|t| base_name(&t.place.function) == *host)
+                && !HOSTS.iter().any(|other| analysis.leads_to(host, other))
+        })
+        .collect();
+    if !silent.is_empty() {
+        return Err(Some(format!(
+            "{}() neither calls {ADD}() nor has a copy of it",
+            silent.join("(), ")
+        )));
+    }
+    let found = sections(builder, &inlined)?;
+    let mut points = builder.probe_sections(Site::SbListAdd, Role::SbListAddSection, &found)?;
+    if called {
+        let want = Want {
+            exit: builder.exit_wanted(),
+            entry_takes_lock: add_always_locks(builder),
+            ..Want::entry(Role::SbListAdd, ADD, &[(0, "inode")])
+        };
+        points.push(builder.probe(Site::SbListAdd, &want)?);
+    }
+    Ok(points)
+}
+
+fn add_always_locks(builder: &Builder<'_>) -> bool {
+    builder.analysis().is_ok_and(|analysis| {
+        analysis.callers(ADD).is_empty() || analysis.always_takes(ADD, LOCK_SB)
+    })
+}
+
+/// Where to probe the sections.
+fn sections(builder: &Builder<'_>, taken: &[Taken]) -> Result<Vec<(Place, SectionPoint)>, String> {
+    let offset = i64::from(builder.facts.offset("super_block.s_inode_list_lock")?);
+    let analysis = builder.analysis()?;
+    taken
+        .iter()
+        .map(|t| {
+            let point = analysis.section_of_member(&t.place, t.address, offset);
+            let point = point.ok_or_else(|| format!("the code at {} is not known", t.place))?;
+            Ok((t.place.clone(), point))
+        })
+        .collect()
+}
+
+/// What is counted at inlined sections: each pass of the probe is an acquisition.
+fn with_sections(mut plan: SitePlan) -> SitePlan {
+    plan.acquisitions = Quantity::Counted;
+    plan.hold = Quantity::Null(NO_HOLD.to_owned());
+    plan
+}
+
 /// `sb_list_del`: `static inline` in the source, so it is in `evict()` on every kernel.
 pub(super) fn del(builder: &mut Builder<'_>) -> SitePlan {
     let site = Site::SbListDel;
     if let Some(absent) = absent(builder, site) {
         return absent;
     }
-    let why = match builder.all_known(LOCK_SB, LOCK) {
-        Err(why) => why,
-        Ok(taken) => {
-            let sections = places(&taken, |t| t.purpose == Some(Purpose::Remove));
-            if sections.is_empty() {
-                format!("no code that takes {LOCK} to remove an inode was found")
-            } else {
-                format!("inlined into {}", list(&sections))
-            }
-        }
+    let plan = match del_sections(builder) {
+        Ok(points) => with_sections(SitePlan::observed(site, points)),
+        Err(why) => SitePlan::not_observable(site, why),
     };
-    waits_only(
-        builder,
-        SitePlan::not_observable(site, why),
-        |builder, site| builder.probe_evict(site).map(|_| ()),
-    )
+    waits_only(builder, plan, |builder, site| {
+        builder.probe_evict(site).map(|_| ())
+    })
+}
+
+/// Probes every copy of the removal. All must be in `evict()`, whose entries are the passes.
+fn del_sections(builder: &mut Builder<'_>) -> Result<Vec<Point>, String> {
+    let taken = builder.all_known(LOCK_SB, LOCK)?;
+    let removals: Vec<Taken> = taken
+        .into_iter()
+        .filter(|t| t.purpose == Some(Purpose::Remove))
+        .collect();
+    if removals.is_empty() {
+        return Err(format!(
+            "no code that takes {LOCK} to remove an inode was found"
+        ));
+    }
+    let elsewhere = places(&removals, |t| !t.place.is_in("evict"));
+    if !elsewhere.is_empty() {
+        return Err(format!("removals at {} are not probed", list(&elsewhere)));
+    }
+    builder.probe_evict(Site::SbListDel)?;
+    let found = sections(builder, &removals)?;
+    builder.probe_sections(Site::SbListDel, Role::SbListDelSection, &found)
 }
 
 /// `sb_list_walk`.

@@ -6,7 +6,7 @@ use iced_x86::OpAccess;
 
 use super::code::Unit;
 use super::flow::{Flow, Value};
-use super::locks::{Acquisition, LockShapes, Types, acquisitions};
+use super::locks::{Acquisition, Evidence, LockShapes, Types, acquisitions};
 use super::tables::{self, Lock, Purpose};
 use crate::kernel::facts::{Code, Facts, Place};
 
@@ -23,6 +23,8 @@ pub struct Analysis<'a> {
 /// A place that takes a lock, with what the tables say about its function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
+    /// Address of the call that takes it.
+    pub address: u64,
     /// Where.
     pub place: Place,
     /// What for; `None` if no table knows.
@@ -129,13 +131,22 @@ impl<'a> Analysis<'a> {
     }
 
     /// Every place that takes `lock`.
+    ///
+    /// A module's code that reaches something of unknown type at the same offset is left out: the
+    /// structures of modules are often not described (no module has BTF before 5.11), several have
+    /// a lock just there (btrfs), and no module can hold a copy of what `fs/inode.c` does with the
+    /// lock, since its functions are exported and none of them is in a header.
     pub fn taken(&self, lock: Lock) -> Vec<Taken> {
-        let of_lock = self.acquisitions.iter().filter(|a| a.lock == lock);
+        let of_lock = self.acquisitions.iter().filter(|a| {
+            let in_module = a.place.function.contains('[');
+            a.lock == lock && !(in_module && a.evidence == Evidence::Offset)
+        });
         of_lock
             .map(|a| {
                 let known = tables::purpose(lock, &a.place.function);
                 let inlined = tables::inlined_purpose(lock, &a.place.function);
                 Taken {
+                    address: a.address,
                     place: a.place.clone(),
                     purpose: known.or(inlined),
                     inlined: known.is_none() && inlined.is_some(),

@@ -60,6 +60,8 @@ pub(crate) struct Flow {
     joined: HashMap<OriginId, BTreeSet<Value>>,
     /// rdi before each call and tail jump.
     first_arguments: BTreeMap<u64, Value>,
+    /// Registers before each of these.
+    registers: BTreeMap<u64, [Value; REGISTERS]>,
     /// Values that `lea` and `add` formed: address of the instruction, base register, result.
     formed: BTreeMap<u64, (Register, Value)>,
 }
@@ -72,6 +74,7 @@ impl Flow {
             ids: HashMap::default(),
             joined: HashMap::new(),
             first_arguments: BTreeMap::new(),
+            registers: BTreeMap::new(),
             formed: BTreeMap::new(),
         };
         let leaders = leaders(unit);
@@ -95,6 +98,17 @@ impl Flow {
             self.expand(*value, &mut all, &mut BTreeSet::new());
         }
         all
+    }
+
+    /// Number of a register that a called function keeps and that holds the function's `n`-th
+    /// argument at the call at `address`.
+    pub(crate) fn register_of_argument(&self, address: u64, n: u8) -> Option<usize> {
+        let registers = self.registers.get(&address)?;
+        (0..REGISTERS).find(|r| {
+            *r != RSP
+                && !CALLER_SAVED.contains(r)
+                && matches!(registers[*r], Value::Sum(id, 0) if self.origin(id) == Origin::Argument(n))
+        })
     }
 
     /// The last instruction before `address` that formed `value`, with its base register.
@@ -265,6 +279,7 @@ impl Flow {
     ) {
         if unit.call_target(i).is_some() {
             self.first_arguments.insert(i.ip(), state.get(7));
+            self.registers.insert(i.ip(), state.registers);
         }
         let to = (i.op_count() > 0 && i.op0_kind() == OpKind::Register)
             .then(|| full_register(i.op0_register()))

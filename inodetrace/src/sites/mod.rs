@@ -11,4 +11,5 @@ mod flow;
 pub mod locks;
 mod scan;
 mod search;
+pub mod section;
 pub mod tables;
