@@ -54,7 +54,7 @@ fn add_is_out_of_line(builder: &Builder<'_>) -> Result<bool, String> {
             (false, _) => String::new(),
             (true, true) => format!("; the symbol {ADD} exists but nothing calls it"),
             (true, false) => format!(
-                "; the symbol {ADD} exists but only {} calls it",
+                "; the symbol {ADD} exists but is called only by {}",
                 list(&callers)
             ),
         };
