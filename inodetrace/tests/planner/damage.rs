@@ -361,20 +361,27 @@ fn a_function_with_other_parameters() {
     assert!(!observes(&facts, Site::LruDel));
 }
 
+/// What a kprobe on the lock call leaves there: int3, or a jump to a slot outside of the kernel.
 #[test]
-fn a_breakpoint_on_the_lock_call_hides_it() {
+fn a_kprobe_on_the_lock_call_hides_it() {
     for kernel in KERNELS {
-        let mut facts = facts(kernel);
-        let place = taken(&facts, Lock::SbInodes, "evict")[0].clone();
-        let evict = code(&mut facts)
-            .functions
-            .iter_mut()
-            .find(|f| f.name == "evict")
-            .unwrap();
-        evict.bytes[usize::try_from(place.offset).unwrap()] = 0xcc;
-        for site in [Site::SbListAdd, Site::HashInsert, Site::HashRemove] {
-            let site = site_of(&facts, site);
-            assert!(site.reason.unwrap().contains("breakpoint"), "{kernel}");
+        for byte in [0xcc, 0xe9] {
+            let mut facts = facts(kernel);
+            let place = taken(&facts, Lock::SbInodes, "evict")[0].clone();
+            let at = usize::try_from(place.offset).unwrap();
+            let end = code(&mut facts).range.1;
+            let functions = &mut code(&mut facts).functions;
+            let evict = functions.iter_mut().find(|f| f.name == "evict").unwrap();
+            let slot = call(evict.address + place.offset, end + 0x10_0000);
+            evict.bytes[at..at + 5].copy_from_slice(&slot);
+            evict.bytes[at] = byte;
+            for site in [Site::SbListAdd, Site::HashInsert, Site::HashRemove] {
+                let reason = site_of(&facts, site).reason.unwrap();
+                assert!(
+                    reason.contains(&format!("patched at {place}")),
+                    "{kernel} {reason}"
+                );
+            }
         }
     }
 }
