@@ -144,6 +144,9 @@ impl Btf {
             type_id: id,
         };
         for name in path.split('.') {
+            if name.is_empty() {
+                return Err(no_member());
+            }
             let (id, _) = self.resolve(at.type_id, structure)?.ok_or_else(no_member)?;
             let mut budget = MAX_MEMBERS;
             let found = self.find_member(structure, id, name, 0, &mut budget)?;

@@ -65,6 +65,8 @@ impl Default for Text {
 /// What the search of the whole kernel text kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {
+    /// Where the code of the kernel proper starts and ends.
+    pub range: (u64, u64),
     /// Functions which take one of the locks or perform a site.
     pub functions: Vec<FunctionText>,
     /// Who calls or jumps to a function, by its name; for the functions that are watched.

@@ -206,23 +206,18 @@ impl Kallsyms {
         }
     }
 
-    /// Bytes up to the next symbol; for the last one of its kind at most the rest of the page,
-    /// since what lies behind belongs to somebody else.
+    /// Bytes up to the next symbol, or where that is another module's, to the end of the page.
     fn size(&self, at: usize) -> u64 {
-        const LARGEST: u64 = 1 << 20;
+        const PAGE: u64 = 4096;
         let Some(entry) = self.entries.get(at) else {
             return 0;
         };
         let rest = self.entries.get(at..).unwrap_or_default();
-        let next = rest
-            .iter()
-            .find(|e| e.address != entry.address)
-            .map(|e| e.address);
-        let size = next.map_or(u64::MAX, |next| next - entry.address);
-        if size > LARGEST {
-            4096 - entry.address % 4096
-        } else {
-            size
+        let page_end = PAGE - entry.address % PAGE;
+        match rest.iter().find(|e| e.address != entry.address) {
+            Some(next) if next.module == entry.module => next.address - entry.address,
+            Some(next) => page_end.min(next.address - entry.address),
+            None => page_end,
         }
     }
 
@@ -278,4 +273,92 @@ fn module_index(modules: &mut Vec<String>, name: &str) -> u16 {
     }
     modules.push(name.to_owned());
     modules.len() as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TEXT: &str = "\
+0000000000000000 A fixed_percpu_data
+ffffffff81000000 T _stext
+ffffffff81000000 T startup_64
+ffffffff81000040 t evict
+ffffffff81000200 t __pfx_iput
+ffffffff81000210 T iput
+ffffffff81000400 D some_data
+ffffffffc0100010 t xfs_init\t[xfs]
+ffffffffc0100800 T xfs_exit\t[xfs]
+ffffffffc0200000 t evict\t[other]
+";
+
+    #[test]
+    fn sizes_reach_to_the_next_symbol() {
+        let all = Kallsyms::parse(TEXT.to_owned()).unwrap();
+        let found = all.find(|name| name == "evict");
+        let [own, other] = found["evict"].as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!((own.address, own.size), (0xffff_ffff_8100_0040, 0x1c0));
+        assert_eq!((own.module.as_deref(), own.is_text), (None, true));
+        assert_eq!(other.module.as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn several_names_of_one_function() {
+        let all = Kallsyms::parse(TEXT.to_owned()).unwrap();
+        let names = |address| -> Vec<String> {
+            all.containing(address)
+                .into_iter()
+                .map(|s| s.name)
+                .collect()
+        };
+        assert_eq!(names(0xffff_ffff_8100_0004), ["_stext", "startup_64"]);
+        assert_eq!(names(0xffff_ffff_8100_0210), ["iput"]);
+        // Data is no function, and before the first symbol is nothing.
+        assert!(names(0xffff_ffff_8100_0404).is_empty());
+        assert!(names(0x1000).is_empty());
+    }
+
+    #[test]
+    fn module_text_is_in_one_range_per_module() {
+        let all = Kallsyms::parse(TEXT.to_owned()).unwrap();
+        let ranges = all.module_text();
+        let starts: Vec<u64> = ranges.iter().map(|r| r.0).collect();
+        assert_eq!(starts, [0xffff_ffff_c010_0010, 0xffff_ffff_c020_0000]);
+        assert_eq!(ranges[0].1, 0xffff_ffff_c010_1000);
+        assert_eq!(all.modules(), ["xfs", "other"]);
+    }
+
+    #[test]
+    fn hidden_addresses_are_told_from_no_symbols() {
+        let hidden = "0000000000000000 T _stext\n0000000000000000 t evict\n";
+        assert!(matches!(
+            Kallsyms::parse(hidden.to_owned()),
+            Err(KallsymsError::Hidden)
+        ));
+        for empty in ["", "\n", "nonsense\n", "12 xx name\n", "12 T \n", " T x\n"] {
+            let parsed = Kallsyms::parse(empty.to_owned());
+            assert!(matches!(parsed, Err(KallsymsError::Empty)), "{empty:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_text_never_panics(
+            cut in 0usize..500,
+            put in ".{0,12}",
+            address: u64,
+        ) {
+            let at = (0..=cut.min(TEXT.len())).rev().find(|at| TEXT.is_char_boundary(*at));
+            let (start, end) = TEXT.split_at(at.unwrap_or(0));
+            if let Ok(all) = Kallsyms::parse(format!("{start}{put}{end}")) {
+                let _ = all.containing(address);
+                let _ = all.find(|name| name.contains('e'));
+                let _ = all.module_text();
+            }
+        }
+    }
 }

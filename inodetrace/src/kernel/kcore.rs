@@ -137,3 +137,101 @@ impl Kcore {
         Ok(bytes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A core file with a note and two segments, the data right behind the headers.
+    fn sample() -> Vec<u8> {
+        let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        file.resize(64, 0);
+        file[32..40].copy_from_slice(&64u64.to_le_bytes());
+        file[54..56].copy_from_slice(&56u16.to_le_bytes());
+        file[56..58].copy_from_slice(&3u16.to_le_bytes());
+        let segments: [(u32, u64, u64, u64); 3] = [
+            (4, 0, 0, 16),
+            (1, 232, 0xffff_ffff_8100_0000, 8),
+            (1, 240, 0xffff_ffff_c000_0000, 4),
+        ];
+        for (kind, offset, address, size) in segments {
+            file.extend(kind.to_le_bytes());
+            file.extend(7u32.to_le_bytes());
+            for word in [offset, address, 0, size, size, 4096] {
+                file.extend(word.to_le_bytes());
+            }
+        }
+        file.extend(b"KERNTEXTMODS");
+        file
+    }
+
+    fn kcore(file: &[u8]) -> Result<Kcore, KcoreError> {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("proc")).unwrap();
+        std::fs::write(root.path().join("proc/kcore"), file).unwrap();
+        Kcore::open(root.path())
+    }
+
+    #[test]
+    fn reads_by_address() {
+        let kcore = kcore(&sample()).unwrap();
+        assert_eq!(kcore.read(0xffff_ffff_8100_0004, 4).unwrap(), b"TEXT");
+        assert_eq!(kcore.read(0xffff_ffff_c000_0000, 4).unwrap(), b"MODS");
+        assert_eq!(kcore.read(0xffff_ffff_8100_0000, 0).unwrap(), b"");
+    }
+
+    #[test]
+    fn what_no_segment_covers_is_an_error() {
+        let kcore = kcore(&sample()).unwrap();
+        for (address, len) in [
+            (0, 1),
+            (0xffff_ffff_8100_0004, 5),
+            (u64::MAX, 1),
+            (0xffff_ffff_8100_0000, usize::MAX),
+        ] {
+            let read = kcore.read(address, len);
+            assert!(
+                matches!(read, Err(KcoreError::NotCovered(_))),
+                "{address:#x}"
+            );
+        }
+    }
+
+    #[test]
+    fn missing_short_and_other_files() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(matches!(Kcore::open(root.path()), Err(KcoreError::Missing)));
+        assert!(matches!(kcore(b""), Err(KcoreError::NotElf)));
+        // Up to the last word that is read of the last header.
+        for len in 0..216 {
+            assert!(parse_segments(&sample()[..len]).is_err(), "{len}");
+        }
+        let mut cut = sample();
+        cut.truncate(242);
+        let kcore = kcore(&cut).unwrap();
+        assert!(matches!(
+            kcore.read(0xffff_ffff_c000_0000, 4),
+            Err(KcoreError::Read(_))
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_headers_never_panic(
+            damage in prop::collection::vec((0usize..232, any::<u8>()), 1..20),
+            address: u64,
+        ) {
+            let mut file = sample();
+            for (at, byte) in damage {
+                file[at] = byte;
+            }
+            let _ = parse_segments(&file);
+            if let Ok(kcore) = kcore(&file) {
+                let _ = kcore.read(address, 16);
+                let _ = kcore.read(0xffff_ffff_8100_0000, 4);
+            }
+        }
+    }
+}

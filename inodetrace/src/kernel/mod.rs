@@ -3,6 +3,8 @@
 
 pub mod btf;
 pub mod btf_query;
+#[cfg(test)]
+mod btf_tests;
 mod bytes;
 pub mod facts;
 pub(crate) mod fnv;

@@ -54,8 +54,8 @@ impl<'a> Builder<'a> {
         let analysis = Analysis::of(facts).and_then(|analysis| match analysis.patched() {
             None => Ok(analysis),
             Some(place) => Err(format!(
-                "the kernel's code cannot be judged: {place} holds a breakpoint where an \
-                 instruction should be (another tracer's kprobe?)"
+                "the kernel's code cannot be judged: it is patched at {place}, as by the kprobe of \
+                 another tracer"
             )),
         });
         Ok(Self {
@@ -145,8 +145,7 @@ impl<'a> Builder<'a> {
     ) -> Result<Vec<Point>, String> {
         if !self.features.kprobe {
             return Err(String::from(
-                "inlined, and a probe inside a function needs kprobes, which this kernel does not \
-                 offer",
+                "a probe inside a function needs kprobes, which this kernel does not offer",
             ));
         }
         let kinds: BTreeSet<(usize, i64)> =

@@ -248,7 +248,7 @@ fn remove_is_out_of_line(builder: &mut Builder<'_>) -> Result<Removal, String> {
             (true, true) => format!("; the symbol {REMOVE} exists but nothing calls it"),
             (true, false) => {
                 format!(
-                    "; the symbol {REMOVE} exists but only {} calls it",
+                    "; the symbol {REMOVE} exists but is called only by {}",
                     list(&callers)
                 )
             }

@@ -64,7 +64,7 @@ fn add_is_out_of_line(builder: &Builder<'_>) -> Result<bool, String> {
             (false, _) => String::new(),
             (true, true) => format!("; the symbol {ADD} exists but nothing calls it"),
             (true, false) => format!(
-                "; the symbol {ADD} exists but only {} calls it",
+                "; the symbol {ADD} exists but is called only by {}",
                 list(&callers)
             ),
         };
@@ -114,7 +114,6 @@ fn add_sections(builder: &mut Builder<'_>) -> Result<Vec<Point>, Option<String>>
                 && !inlined
                     .iter()
                     .any(|t| base_name(&t.place.function) == *host)
-                && !HOSTS.iter().any(|other| analysis.leads_to(host, other))
         })
         .collect();
     if !silent.is_empty() {
@@ -196,7 +195,12 @@ fn del_sections(builder: &mut Builder<'_>) -> Result<Vec<Point>, String> {
     }
     builder.probe_evict(Site::SbListDel)?;
     let found = sections(builder, &removals)?;
-    builder.probe_sections(Site::SbListDel, Role::SbListDelSection, &found)
+    builder
+        .probe_sections(Site::SbListDel, Role::SbListDelSection, &found)
+        .map_err(|why| {
+            let places = places(&removals, |_| true);
+            format!("inlined into {}; {why}", list(&places))
+        })
 }
 
 /// `sb_list_walk`.

@@ -378,6 +378,7 @@ impl<'a> Analysis<'a> {
 
     /// A kept function whose code cannot be trusted, see [`Unit::patched`].
     pub fn patched(&self) -> Option<Place> {
-        self.units.iter().find_map(|(unit, _)| unit.patched())
+        let mut units = self.units.iter();
+        units.find_map(|(unit, _)| unit.patched(self.code.range))
     }
 }

@@ -212,9 +212,20 @@ impl Unit {
             .any(|i| accesses_at(i, offset, len, access))
     }
 
-    /// Something that makes the decoded code untrustworthy: an instruction that cannot be
-    /// decoded, or a breakpoint where code should be, as a kprobe leaves.
-    pub fn patched(&self) -> Option<Place> {
+    /// Something that makes the decoded code untrustworthy: an instruction that cannot be decoded,
+    /// a breakpoint where code should be, or a jump out of `kernel`, the range of the kernel's own
+    /// code. A kprobe leaves the one, or when optimized the other, and hides what was there.
+    pub fn patched(&self, kernel: (u64, u64)) -> Option<Place> {
+        let is_kernels = |address: u64| kernel.0 <= address && address < kernel.1;
+        if is_kernels(self.address) {
+            let leaves = |i: &&Instruction| match self.next(i) {
+                Next::Outside(to, _) => !is_kernels(to),
+                _ => false,
+            };
+            if let Some(jump) = self.instructions.values().find(leaves) {
+                return Some(self.place(jump.ip()));
+            }
+        }
         let mut previous_ends = true;
         for instruction in self.instructions.values() {
             let is_int3 = instruction.mnemonic() == Mnemonic::Int3;

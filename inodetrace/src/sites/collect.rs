@@ -120,7 +120,8 @@ fn describe(btf: &Btf, name: &str) -> Option<BtfFunction> {
 
 /// Reads the whole kernel text and keeps what matters.
 fn code(sources: &Sources, kcore: &Kcore, facts: &mut Facts) -> Result<Code, KcoreError> {
-    let stretches = read_text(&sources.kallsyms, kcore)?;
+    let range = kernel_range(&sources.kallsyms)?;
+    let stretches = read_text(&sources.kallsyms, range, kcore)?;
     let mut search = Search::new(&sources.kallsyms, stretches, shapes(facts));
     let hits = search.find_calls(facts);
     search.keep_named(facts);
@@ -130,6 +131,7 @@ fn code(sources: &Sources, kcore: &Kcore, facts: &mut Facts) -> Result<Code, Kco
     };
     search.keep_takers(hits.takers, &types);
     let code = Code {
+        range,
         functions: search.into_functions(),
         callers: hits.callers,
     };
@@ -137,14 +139,23 @@ fn code(sources: &Sources, kcore: &Kcore, facts: &mut Facts) -> Result<Code, Kco
     Ok(code)
 }
 
-/// The whole kernel text and that of the modules.
-fn read_text(kallsyms: &Kallsyms, kcore: &Kcore) -> Result<Vec<Stretch>, KcoreError> {
+/// Where the code of the kernel proper is.
+fn kernel_range(kallsyms: &Kallsyms) -> Result<(u64, u64), KcoreError> {
     let bounds = kallsyms.find(|name| matches!(name, "_stext" | "_etext"));
     let one = |name: &str| match bounds.get(name).map(Vec::as_slice) {
         Some([symbol]) => Ok(symbol.address),
         _ => Err(KcoreError::NoBounds),
     };
-    let mut ranges = vec![(one("_stext")?, one("_etext")?)];
+    Ok((one("_stext")?, one("_etext")?))
+}
+
+/// The whole kernel text and that of the modules.
+fn read_text(
+    kallsyms: &Kallsyms,
+    kernel: (u64, u64),
+    kcore: &Kcore,
+) -> Result<Vec<Stretch>, KcoreError> {
+    let mut ranges = vec![kernel];
     ranges.extend(kallsyms.module_text());
     let read = |(start, end): (u64, u64)| {
         let len = usize::try_from(end.saturating_sub(start)).unwrap_or(0);

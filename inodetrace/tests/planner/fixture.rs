@@ -1,6 +1,8 @@
 //! The recorded kernels, and plans as text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use inodetrace::kernel::facts::{Code, Facts, Text};
 use inodetrace::plan::{Features, Plan, PlanOptions, Quantity, SitePlan, Status, plan};
@@ -15,11 +17,18 @@ pub(crate) const ALL: Features = Features {
     kprobe: true,
 };
 
+static FACTS: LazyLock<BTreeMap<&str, Facts>> = LazyLock::new(|| {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernels");
+    let read = |kernel| {
+        let file = std::fs::read(format!("{directory}/{kernel}.json")).unwrap();
+        (kernel, serde_json::from_slice(&file).unwrap())
+    };
+    KERNELS.into_iter().map(read).collect()
+});
+
 /// The facts of a recorded kernel.
 pub(crate) fn facts(kernel: &str) -> Facts {
-    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernels");
-    let file = std::fs::read(format!("{directory}/{kernel}.json")).unwrap();
-    serde_json::from_slice(&file).unwrap()
+    FACTS[kernel].clone()
 }
 
 /// The default plan.

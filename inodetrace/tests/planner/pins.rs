@@ -1,9 +1,9 @@
 //! What is planned on the recorded kernels.
 
-use inodetrace::plan::{Attach, AttachChoice, Features, PlanOptions, Role, Status, plan};
+use inodetrace::plan::{Attach, AttachChoice, Features, PlanOptions, Point, Role, Status, plan};
 use inodetrace::vocab::{Site, SiteExt};
 
-use crate::fixture::{ALL, KERNELS, facts, observes, plan_of, site_of, text};
+use crate::fixture::{ALL, KERNELS, facts, plan_of, site_of, text};
 
 #[test]
 fn complete_plans() {
@@ -12,55 +12,96 @@ fn complete_plans() {
     }
 }
 
+/// How a site is observed: function names, those of inlined sections with a `+`.
+fn points(kernel: &str, site: Site) -> Vec<String> {
+    let site = site_of(&facts(kernel), site);
+    let name = |p: &Point| match p.kind {
+        Attach::InlinedCall => format!("{}+", p.function),
+        _ => p.function.clone(),
+    };
+    site.how.iter().map(name).collect()
+}
+
 /// A probe on the symbol counted 0 of 10000 file creations on 6.18 and 7.2.
 #[test]
-fn sb_list_add_is_observed_only_where_the_function_is_called() {
-    for (kernel, observed) in [
-        ("5.10", true),
-        ("6.1", true),
-        ("6.12", true),
-        ("6.18", false),
-        ("7.2", false),
-    ] {
-        let facts = facts(kernel);
-        assert!(facts.has_function("inode_sb_list_add"), "{kernel}");
-        assert_eq!(observes(&facts, Site::SbListAdd), observed, "{kernel}");
+fn sb_list_add_is_observed_at_the_function_only_where_it_is_called() {
+    for kernel in ["5.10", "6.1", "6.12"] {
+        assert_eq!(points(kernel, Site::SbListAdd), ["inode_sb_list_add"]);
     }
-    let reason = site_of(&facts("6.18"), Site::SbListAdd).reason.unwrap();
-    assert!(
-        reason.contains("new_inode+0x3c") && reason.contains("nothing calls it"),
-        "{reason}"
-    );
+    for kernel in ["6.18", "7.2"] {
+        assert!(facts(kernel).has_function("inode_sb_list_add"), "{kernel}");
+        let mut found = points(kernel, Site::SbListAdd);
+        found.sort();
+        assert_eq!(found, ["iget_locked+", "inode_insert5+", "new_inode+"]);
+    }
 }
 
 #[test]
-fn sb_list_del_is_inlined_everywhere_but_its_waits_are_seen() {
+fn sb_list_del_is_inlined_everywhere() {
     for kernel in KERNELS {
+        assert_eq!(points(kernel, Site::SbListDel), ["evict+"], "{kernel}");
         let site = site_of(&facts(kernel), Site::SbListDel);
-        assert_eq!(site.status, Status::NotObservable, "{kernel}");
+        assert!(site.contended.is_counted() && !site.hold.is_counted());
+    }
+}
+
+/// From 7.0 on ext4 unhashes through the function, and everyone else in `evict()`.
+#[test]
+fn hash_remove_is_watched_in_evict_and_at_the_function() {
+    assert_eq!(points("5.10", Site::HashRemove), ["__remove_inode_hash"]);
+    for kernel in ["6.1", "6.12", "6.18", "7.2"] {
+        let found = points(kernel, Site::HashRemove);
+        assert_eq!(found, ["evict+", "__remove_inode_hash"], "{kernel}");
+    }
+    for kernel in KERNELS {
         assert!(
-            site.reason.unwrap().starts_with("inlined into evict+0x"),
-            "{kernel}"
-        );
-        assert!(site.contended.is_counted(), "{kernel}");
-        assert!(
-            !site.calls.is_counted() && !site.acquisitions.is_counted(),
+            plan_of(&facts(kernel)).globals.evict_guards_hash,
             "{kernel}"
         );
     }
 }
 
+/// Without kprobes nothing can be put inside a function, and the symbol is no substitute.
 #[test]
-fn hash_remove_is_observed_only_on_5_10() {
-    for kernel in KERNELS {
-        assert_eq!(
-            observes(&facts(kernel), Site::HashRemove),
-            kernel == "5.10",
-            "{kernel}"
-        );
+fn inlined_sites_without_kprobes_are_not_observable_and_say_where() {
+    let no_kprobes = Features {
+        kprobe: false,
+        ..ALL
+    };
+    for (kernel, site, place) in [
+        ("6.18", Site::SbListAdd, "new_inode+0x3c"),
+        ("7.2", Site::SbListAdd, "new_inode+0x3a"),
+        ("6.18", Site::SbListDel, "evict+0x88"),
+        ("6.12", Site::HashRemove, "evict+0x149"),
+    ] {
+        let plan = plan(&facts(kernel), no_kprobes, &PlanOptions::default()).unwrap();
+        let site = plan.site(site).unwrap();
+        assert_eq!(site.status, Status::NotObservable, "{kernel}");
+        assert!(!site.calls.is_counted() && !site.acquisitions.is_counted());
+        assert!(site.contended.is_counted(), "{kernel}");
+        let reason = site.reason.clone().unwrap();
+        assert!(reason.contains(place), "{kernel}: {reason}");
     }
-    assert!(plan_of(&facts("5.10")).globals.evict_guards_hash);
-    assert!(!plan_of(&facts("6.1")).globals.evict_guards_hash);
+}
+
+/// Every probe inside a function is on an instruction that can become a jump, but where the lock
+/// comes from elsewhere.
+#[test]
+fn sections_are_probed_before_the_call_where_that_is_cheaper() {
+    for kernel in KERNELS {
+        let facts = facts(kernel);
+        let plan = plan_of(&facts);
+        let sections = plan.probes.iter().filter_map(|p| Some((p, p.section?)));
+        for (probe, section) in sections {
+            let site = plan.site(probe.serves[0]).unwrap();
+            let address = facts.symbols[&probe.function][0].address;
+            let at_call = site
+                .how
+                .iter()
+                .any(|p| p.function == probe.function && address + p.offset == section.address);
+            assert!(!at_call, "{kernel} {} {section:?}", probe.function);
+        }
+    }
 }
 
 /// Since 6.19 the test whether the inode is on a list is inside `inode_io_list_del()`.
@@ -85,7 +126,7 @@ fn counted_acquisitions_are_proven_at_every_probe() {
                 let probe = plan
                     .probes
                     .iter()
-                    .find(|p| p.function == point.function)
+                    .find(|p| p.function == point.function && p.attach == point.kind)
                     .unwrap();
                 assert!(
                     probe.entry_takes_lock,
@@ -142,7 +183,7 @@ fn without_fentry_everything_is_a_kprobe() {
         let facts = facts(kernel);
         let forced = plan(&facts, ALL, &options).unwrap();
         assert!(
-            forced.probes.iter().all(|p| p.attach == Attach::Kprobe),
+            forced.probes.iter().all(|p| p.attach != Attach::Fentry),
             "{kernel}"
         );
         let lacking = plan(&facts, no_fentry, &PlanOptions::default()).unwrap();

@@ -79,7 +79,7 @@ fn by_kprobes(evidence: &Evidence) -> anyhow::Result<()> {
         .sites
         .iter()
         .flat_map(|site| &site.how)
-        .find(|how| how.kind != "kprobe");
+        .find(|how| how.kind != "kprobe" && how.kind != "inlined-call");
     anyhow::ensure!(others.is_none(), "not a kprobe: {others:?}");
     exact(evidence)
 }
