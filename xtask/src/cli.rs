@@ -129,6 +129,7 @@ fn vm(args: VmArgs) -> anyhow::Result<ExitCode> {
             mem: args.mem,
             cpu: args.cpu,
             icount: args.icount,
+            ..Machine::default()
         })
         .command(args.command)
         .timeout(Duration::from_secs(args.timeout))

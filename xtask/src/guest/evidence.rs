@@ -7,11 +7,15 @@ use anyhow::{Context, ensure};
 use inodetrace_guest::batch;
 
 use super::runfile::RunFile;
+use crate::kernels::cache::Cached;
+use crate::vm::images;
 
 /// The directory of a case.
 #[derive(Debug)]
 pub(crate) struct Evidence {
     dir: PathBuf,
+    /// Major and minor number of the kernel.
+    pub(crate) kernel: (u32, u32),
     /// `/mnt/ext4` has the orphan_file feature.
     pub(crate) orphan_file: bool,
 }
@@ -30,8 +34,12 @@ pub(crate) struct Output {
 
 impl Evidence {
     /// Of a case in that directory.
-    pub(crate) fn new(dir: PathBuf, orphan_file: bool) -> Self {
-        Self { dir, orphan_file }
+    pub(crate) fn new(dir: PathBuf, kernel: &Cached) -> Self {
+        Self {
+            dir,
+            kernel: kernel.number().unwrap_or_default(),
+            orphan_file: images::has_orphan_file(kernel),
+        }
     }
 
     /// What a step left.

@@ -82,6 +82,12 @@ impl Cached {
         self.dir.join("modules").join(name)
     }
 
+    /// Debian's kernels have NVMe built in and virtio disks as a module; without its modules (see
+    /// [`super::fetch`]) a kernel sees only the former.
+    pub(crate) fn lacks_modules(&self) -> bool {
+        self.manifest.modules.is_empty()
+    }
+
     /// Major and minor number.
     pub(crate) fn number(&self) -> Option<(u32, u32)> {
         let mut parts = self.manifest.release.split(['.', '-', '+']);

@@ -164,6 +164,7 @@ impl Vm {
             .context("temporary directory")?;
         let disks = images::disks(&self.kernel)?;
         self.spec.mounts = disks.iter().map(|d| d.mount.clone()).collect();
+        self.machine.nvme = self.kernel.lacks_modules();
         let initramfs = initramfs::build(&self.kernel, &self.binaries, &self.spec)?;
         let initramfs_path = dir.path().join("initramfs");
         std::fs::write(&initramfs_path, initramfs).context("writing the initramfs")?;

@@ -18,6 +18,8 @@ pub(crate) struct Machine {
     pub(crate) cpu: String,
     /// Guest time counts instructions; one CPU.
     pub(crate) icount: bool,
+    /// Disks are NVMe instead of virtio.
+    pub(crate) nvme: bool,
 }
 
 impl Default for Machine {
@@ -28,6 +30,7 @@ impl Default for Machine {
             // With the hypervisor bit the kernel falls back from queued to test-and-set locks.
             cpu: "max,-hypervisor".into(),
             icount: false,
+            nvme: false,
         }
     }
 }
@@ -92,6 +95,11 @@ pub(crate) fn arguments(
             &format!("virtserialport,chardev={id},name={port}"),
         ]);
     }
+    let disk_device = if machine.nvme {
+        "nvme"
+    } else {
+        "virtio-blk-pci"
+    };
     for (number, disk) in disks.iter().enumerate() {
         let image = disk.image.display().to_string();
         add(&[
@@ -102,7 +110,7 @@ pub(crate) fn arguments(
             ),
             "-device",
             &format!(
-                "virtio-blk-pci,drive=disk{number},serial={}",
+                "{disk_device},drive=disk{number},serial={}",
                 disk.mount.serial
             ),
         ]);

@@ -107,7 +107,7 @@ fn exact(evidence: &Evidence) -> anyhow::Result<()> {
         (SOCKFS, Kind::Pseudo, SOCKETS),
         (PIPEFS, Kind::Pseudo, PIPES),
     ] {
-        if let Err(error) = implied::check(&file, superblock, kind, n) {
+        if let Err(error) = implied::check(&file, superblock, kind, n, evidence.kernel) {
             wrong.push(format!("{error:#}"));
         }
     }

@@ -74,13 +74,16 @@ fn mount_disk(m: &Mount) -> anyhow::Result<()> {
         .with_context(|| format!("mount {device} as {}", m.fstype))
 }
 
-/// Device of the virtio disk with that serial number.
+/// Device of the virtio or NVMe disk with that serial number.
 fn disk_with_serial(serial: &str) -> anyhow::Result<String> {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         for entry in std::fs::read_dir("/sys/block").context("/sys/block")? {
             let entry = entry?;
-            let found = std::fs::read_to_string(entry.path().join("serial")).unwrap_or_default();
+            let found = ["serial", "device/serial"]
+                .iter()
+                .find_map(|file| std::fs::read_to_string(entry.path().join(file)).ok())
+                .unwrap_or_default();
             if found.trim() == serial {
                 let device = format!("/dev/{}", entry.file_name().to_string_lossy());
                 if Path::new(&device).exists() {
