@@ -12,3 +12,4 @@ pub mod locks;
 mod scan;
 mod search;
 pub mod tables;
+mod value;
