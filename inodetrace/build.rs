@@ -40,7 +40,6 @@ fn build() -> Result<(), String> {
         );
     }
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-env-changed=PATH");
 
     let linker = find_linker();
     let toolchain = find_toolchain();

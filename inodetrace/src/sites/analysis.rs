@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use iced_x86::OpAccess;
 
 use super::code::Unit;
-use super::flow::{Flow, Value};
+use super::flow::Flow;
 use super::locks::{Acquisition, Evidence, LockShapes, Types, acquisitions};
 use super::tables::{self, Lock, Purpose};
+use super::value::Value;
 use crate::kernel::facts::{Code, Facts, Place};
 
 /// What the code of a kernel was found to do with the inode-list locks.
@@ -36,13 +37,6 @@ pub struct Taken {
 /// What locks look like on this kernel.
 pub(crate) fn shapes(facts: &Facts) -> LockShapes {
     let offset = |path: &str| facts.offset(path).ok().map(i64::from);
-    let functions = |names: &[&str]| {
-        let symbols = names
-            .iter()
-            .filter_map(|name| facts.symbols.get(*name))
-            .flatten();
-        symbols.filter(|s| s.is_text).map(|s| s.address).collect()
-    };
     let mut sb_list_members = BTreeSet::new();
     for list in ["super_block.s_inodes", "inode.i_sb_list"] {
         // The list head's two pointers, and back from a list element to what contains it.
@@ -52,10 +46,17 @@ pub(crate) fn shapes(facts: &Facts) -> LockShapes {
         sb_inodes: offset("super_block.s_inode_list_lock"),
         inode_hash: global(facts, "inode_hash_lock").ok(),
         ext4_orphan: offset("ext4_sb_info.s_orphan_lock"),
-        spin_locks: functions(tables::SPIN_LOCKS),
-        mutex_locks: functions(tables::MUTEX_LOCKS),
+        spin_locks: functions(facts, tables::SPIN_LOCKS),
+        mutex_locks: functions(facts, tables::MUTEX_LOCKS),
         sb_list_members,
     }
+}
+
+/// Addresses of the functions of those names.
+pub(crate) fn functions(facts: &Facts, names: &[&str]) -> BTreeSet<u64> {
+    let symbols = names.iter().filter_map(|name| facts.symbols.get(*name));
+    let functions = symbols.flatten().filter(|s| s.is_text);
+    functions.map(|s| s.address).collect()
 }
 
 /// The address of a global variable of the kernel proper.

@@ -54,6 +54,7 @@ fn symbol_names() -> impl Iterator<Item = &'static str> {
         tables::SPIN_LOCKS,
         tables::MUTEX_LOCKS,
         tables::STOPS,
+        tables::FTRACE,
     ]
     .into_iter()
     .flatten()
@@ -122,7 +123,7 @@ fn describe(btf: &Btf, name: &str) -> Option<BtfFunction> {
 fn code(sources: &Sources, kcore: &Kcore, facts: &mut Facts) -> Result<Code, KcoreError> {
     let range = kernel_range(&sources.kallsyms)?;
     let stretches = read_text(&sources.kallsyms, range, kcore)?;
-    let mut search = Search::new(&sources.kallsyms, stretches, shapes(facts));
+    let mut search = Search::new(&sources.kallsyms, stretches, range, shapes(facts), facts);
     let hits = search.find_calls(facts);
     search.keep_named(facts);
     let types = RecordingTypes {

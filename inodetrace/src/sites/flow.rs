@@ -9,48 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
 use super::code::Unit;
+use super::value::{
+    ARGUMENTS, CALLER_SAVED, Origin, OriginId, REGISTERS, RSP, State, Value, full, full_register,
+};
 use crate::kernel::fnv::BuildFnv;
-
-/// Index into [`Flow::origins`].
-pub(crate) type OriginId = u32;
-
-/// What a register holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Value {
-    /// A number, say the address of a global.
-    Const(u64),
-    /// An unknown pointer plus a known distance.
-    Sum(OriginId, i64),
-}
-
-/// Where an unknown value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Origin {
-    /// The function's n-th argument.
-    Argument(u8),
-    /// The stack pointer at entry.
-    Stack,
-    /// Eight bytes read from memory.
-    Load(OriginId, i64),
-    /// Written by the instruction at that address in a way that is not followed.
-    Defined(u64, u8),
-    /// Several values meet at that address in that register or stack slot.
-    Joined(u64, i64),
-}
-
-const REGISTERS: usize = 16;
-const RSP: usize = 4;
-/// Registers of the first six arguments, in the kernel's numbering: rdi rsi rdx rcx r8 r9.
-const ARGUMENTS: [usize; 6] = [7, 6, 2, 1, 8, 9];
-/// Registers that a called function may change.
-const CALLER_SAVED: [usize; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
-
-#[derive(Clone, PartialEq, Eq)]
-struct State {
-    registers: [Value; REGISTERS],
-    /// Values spilt to the stack, by distance from the stack pointer at entry.
-    stack: BTreeMap<i64, Value>,
-}
 
 /// The result of the pass.
 pub(crate) struct Flow {
@@ -469,30 +431,6 @@ impl Flow {
     }
 }
 
-impl Value {
-    fn plus(self, by: i64) -> Self {
-        match self {
-            Self::Const(v) => Self::Const(v.wrapping_add_signed(by)),
-            Self::Sum(origin, distance) => Self::Sum(origin, distance.wrapping_add(by)),
-        }
-    }
-}
-
-impl State {
-    fn get(&self, register: usize) -> Value {
-        self.registers
-            .get(register)
-            .copied()
-            .unwrap_or(Value::Const(0))
-    }
-
-    fn set(&mut self, register: usize, value: Value) {
-        if let Some(slot) = self.registers.get_mut(register) {
-            *slot = value;
-        }
-    }
-}
-
 /// First instructions of the blocks: the entry, targets of jumps, and what follows a jump.
 fn leaders(unit: &Unit) -> BTreeSet<u64> {
     let mut leaders = BTreeSet::from([unit.address]);
@@ -506,16 +444,6 @@ fn leaders(unit: &Unit) -> BTreeSet<u64> {
         }
     }
     leaders
-}
-
-/// Number of a 64-bit general register.
-fn full_register(register: Register) -> Option<usize> {
-    register.is_gpr64().then(|| register.number())
-}
-
-/// Number of the 64-bit register that `register` is part of.
-fn full(register: Register) -> Option<usize> {
-    full_register(register.full_register())
 }
 
 fn is_immediate(kind: OpKind) -> bool {

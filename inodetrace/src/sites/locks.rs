@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use super::code::Unit;
-use super::flow::{Flow, Origin, OriginId, Value};
+use super::flow::Flow;
 use super::tables::Lock;
+use super::value::{Origin, OriginId, Value};
 use crate::kernel::facts::Place;
 
 /// Structures that are parts of others: a pointer to one may well be used to reach what lies

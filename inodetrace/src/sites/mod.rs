@@ -13,3 +13,4 @@ mod scan;
 mod search;
 pub mod section;
 pub mod tables;
+mod value;

@@ -30,13 +30,23 @@ pub(super) struct Search<'a> {
     kallsyms: &'a Kallsyms,
     text: Vec<Stretch>,
     shapes: LockShapes,
+    /// Where the code of the kernel proper is.
+    range: (u64, u64),
+    /// What a traced function calls first, if that is in the kernel proper.
+    ftrace: BTreeSet<u64>,
     /// Numbers one of which the code of a function that takes a lock contains.
     words: Vec<u32>,
     kept: BTreeMap<u64, FunctionText>,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(kallsyms: &'a Kallsyms, text: Vec<Stretch>, shapes: LockShapes) -> Self {
+    pub(super) fn new(
+        kallsyms: &'a Kallsyms,
+        text: Vec<Stretch>,
+        range: (u64, u64),
+        shapes: LockShapes,
+        facts: &Facts,
+    ) -> Self {
         let mut words: Vec<u32> = Vec::new();
         words.extend(shapes.inode_hash.map(|address| address as u32));
         words.extend(shapes.ext4_orphan.map(|offset| offset as u32));
@@ -47,6 +57,8 @@ impl<'a> Search<'a> {
             kallsyms,
             text,
             shapes,
+            range,
+            ftrace: super::analysis::functions(facts, tables::FTRACE),
             words,
             kept: BTreeMap::new(),
         }
@@ -168,11 +180,33 @@ impl<'a> Search<'a> {
     }
 
     fn function_text(&self, symbol: &Symbol) -> Option<FunctionText> {
+        let mut bytes = self.bytes(symbol)?.to_vec();
+        self.remove_trace_call(symbol.address, &mut bytes);
         Some(FunctionText {
             name: display_name(symbol),
             address: symbol.address,
-            bytes: self.bytes(symbol)?.to_vec(),
+            bytes,
         })
+    }
+
+    /// Puts back the nop that the compiler left at the function's entry for tracers, where one has
+    /// put a call to itself (or, of a BPF trampoline, a jump). It says nothing about the function.
+    fn remove_trace_call(&self, address: u64, bytes: &mut [u8]) {
+        const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+        const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
+        let at = if bytes.starts_with(&ENDBR64) { 4 } else { 0 };
+        let Some(site) = bytes.get_mut(at..at + 5) else {
+            return;
+        };
+        let &mut [0xe8 | 0xe9, a, b, c, d] = site else {
+            return;
+        };
+        let from = address.wrapping_add(at as u64 + 5);
+        let to = from.wrapping_add_signed(i64::from(i32::from_le_bytes([a, b, c, d])));
+        let is_outside = to < self.range.0 || self.range.1 <= to;
+        if is_outside || self.ftrace.contains(&to) {
+            site.copy_from_slice(&NOP);
+        }
     }
 
     fn bytes(&self, symbol: &Symbol) -> Option<&[u8]> {

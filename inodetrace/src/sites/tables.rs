@@ -176,6 +176,9 @@ pub(crate) const STOPS: &[&str] = &[
     "fortify_panic",
 ];
 
+/// Functions that a traced function may call at its entry (`arch/x86/kernel/ftrace_64.S`).
+pub(crate) const FTRACE: &[&str] = &["ftrace_caller", "ftrace_regs_caller"];
+
 /// Functions of `mm/list_lru.c` that are given a list; an inode LRU that goes there is handled by
 /// a function of its own.
 pub(crate) const LIST_LRU: &[&str] = &[
