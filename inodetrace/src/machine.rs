@@ -9,11 +9,11 @@ use crate::{
     backend::{Backend, Hold, Host, Mounts, ProbeMode, Request},
     bpf::{self, BpfError, Running},
     error::Error,
-    kernel::{SourceError, Sources, kallsyms::KallsymsError, mounts},
+    kernel::{SourceError, Sources, facts::Facts, facts_cache, kallsyms::KallsymsError, mounts},
     model::Source,
     plan::{self, AttachChoice, Plan, PlanOptions, Status},
     prerequisites::{self, Lockdown},
-    sites::collect::collect,
+    sites::{analysis::Analysis, collect::collect},
     vocab::SiteExt as _,
 };
 
@@ -73,7 +73,7 @@ impl Backend for Machine {
         if !features.fentry && !features.kprobe {
             return Err(Error::NoKprobes);
         }
-        let facts = collect(&sources);
+        let facts = self.facts(&sources);
         let options = PlanOptions {
             sites: request.sites.clone(),
             hold: request.hold == Hold::Span,
@@ -106,6 +106,24 @@ impl Backend for Machine {
 }
 
 impl Machine {
+    /// Facts about the kernel: as read now, or where another inodetrace has probes in the code, as
+    /// that one read them.
+    fn facts(&self, sources: &Sources) -> Facts {
+        let read = collect(sources);
+        let Some(key) = facts_cache::Key::of_boot(&self.root, sources.kallsyms.module_text())
+        else {
+            return read;
+        };
+        let judged = Analysis::of(&read).map(|analysis| analysis.patched().is_none());
+        match judged {
+            Ok(true) => facts_cache::keep(&self.root, &key, &read),
+            Ok(false) => return facts_cache::kept(&self.root, &key).unwrap_or(read),
+            // Code that cannot be read: nothing to keep, and nothing that would be better.
+            Err(_) => {}
+        }
+        read
+    }
+
     fn unreadable(&self, error: SourceError) -> Error {
         match error {
             SourceError::Kallsyms(KallsymsError::Hidden) => Error::KptrRestrict {

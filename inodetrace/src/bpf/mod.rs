@@ -5,6 +5,7 @@ mod attach;
 mod calibrate;
 mod features;
 mod load;
+mod log;
 mod missed;
 mod region;
 mod snapshot;
@@ -101,6 +102,7 @@ pub struct Running {
     plan: Plan,
     maps: snapshot::Maps,
     ebpf: Ebpf,
+    messages: log::Messages,
     bracket_ns: Option<u64>,
 }
 
@@ -121,11 +123,13 @@ impl Running {
         let sizes = load::Sizes::new(options)?;
         let mut ebpf = load::load(&plan, options, sizes, bracket_ns.unwrap_or(0), &btf)?;
         let maps = snapshot::Maps::new(&mut ebpf, sizes)?;
+        let messages = log::Messages::new(&mut ebpf, options.verbose);
         attach::attach(&plan, &mut ebpf, &btf)?;
         Ok(Self {
             plan,
             maps,
             ebpf,
+            messages,
             bracket_ns,
         })
     }
@@ -143,6 +147,7 @@ impl Source for Running {
     }
 
     fn snapshot(&mut self) -> anyhow::Result<Snapshot> {
+        self.messages.print();
         let mut snapshot = self.maps.read(&self.plan)?;
         snapshot.losses.missed_probes = missed::count(&self.ebpf);
         Ok(snapshot)

@@ -214,3 +214,68 @@ fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use inodetrace_common::bucket_of;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn filled(samples: &[u64]) -> Hist {
+        let mut hist = Hist {
+            count: 0,
+            sum: 0,
+            max: 0,
+            not_min: 0,
+            buckets: [0; BUCKETS],
+        };
+        for ns in samples {
+            hist.count += 1;
+            hist.sum += ns;
+            hist.max = hist.max.max(*ns);
+            hist.not_min = hist.not_min.max(!ns);
+            hist.buckets[bucket_of(*ns)] += 1;
+        }
+        hist
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_programs_write_is_read_back(
+            samples in prop::collection::vec(0u64..1 << 39, 1..50),
+        ) {
+            let read = log_hist(&filled(&samples));
+            prop_assert_eq!(read.count, samples.len() as u64);
+            prop_assert_eq!(read.sum_ns, samples.iter().sum::<u64>());
+            let extremes = (*samples.iter().min().unwrap(), *samples.iter().max().unwrap());
+            prop_assert_eq!(read.min_max_ns, Some(extremes));
+        }
+
+        /// Two CPUs may race for the extremes; the buckets then bound the error.
+        #[test]
+        fn lost_extremes_are_within_their_buckets(
+            samples in prop::collection::vec(1u64..1 << 39, 1..50),
+        ) {
+            let mut raced = filled(&samples);
+            raced.max = 0;
+            raced.not_min = 0;
+            let (min, max) = log_hist(&raced).min_max_ns.unwrap();
+            let (true_min, true_max) =
+                (*samples.iter().min().unwrap(), *samples.iter().max().unwrap());
+            prop_assert_eq!(bucket_of(min), bucket_of(true_min));
+            prop_assert_eq!(bucket_of(max), bucket_of(true_max));
+        }
+    }
+
+    #[test]
+    fn no_samples_are_no_extremes() {
+        assert_eq!(log_hist(&filled(&[])), LogHist::empty());
+    }
+
+    #[test]
+    fn text_ends_at_the_first_nul_or_with_the_array() {
+        assert_eq!(text(b"ext4\0\0junk"), "ext4");
+        assert_eq!(text(b"ext4"), "ext4");
+    }
+}

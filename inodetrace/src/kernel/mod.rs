@@ -7,6 +7,7 @@ pub mod btf_query;
 mod btf_tests;
 mod bytes;
 pub mod facts;
+pub mod facts_cache;
 pub(crate) mod fnv;
 pub mod kallsyms;
 pub mod kcore;

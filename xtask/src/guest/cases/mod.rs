@@ -6,6 +6,7 @@ mod environment;
 mod errors;
 mod lifetime;
 mod sites;
+mod together;
 
 use super::Case;
 
@@ -17,6 +18,7 @@ pub(crate) fn all() -> Vec<Case> {
         counts::cases(),
         contention::cases(),
         lifetime::cases(),
+        together::cases(),
         errors::cases(),
     ]
     .into_iter()
