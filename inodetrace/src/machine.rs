@@ -110,8 +110,7 @@ impl Machine {
     /// that one read them.
     fn facts(&self, sources: &Sources) -> Facts {
         let read = collect(sources);
-        let Some(key) = facts_cache::Key::of_boot(&self.root, sources.kallsyms.module_text())
-        else {
+        let Some(key) = facts_cache::Key::of_boot(&self.root, sources.kallsyms.modules_at()) else {
             return read;
         };
         let judged = Analysis::of(&read).map(|analysis| analysis.patched().is_none());
@@ -181,7 +180,7 @@ fn brief(error: &ProgramError) -> String {
 
 /// What the verifier prints after its reason.
 fn is_statistics(line: &str) -> bool {
-    ["processed ", "verification time ", "stack depth "]
+    ["processed", "verification time", "stack depth"]
         .iter()
-        .any(|start| line.starts_with(start))
+        .any(|word| line.contains(word))
 }

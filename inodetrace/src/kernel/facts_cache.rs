@@ -5,6 +5,7 @@
 //! what it has read, below /run, which only root can write to and which does not outlive the boot.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::Write as _,
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
@@ -23,7 +24,7 @@ pub struct Key {
     /// /proc/sys/kernel/random/boot_id.
     pub boot_id: String,
     /// Modules and where their code is: they are searched too.
-    pub modules: Vec<(u64, u64)>,
+    pub modules: BTreeMap<String, u64>,
 }
 
 #[derive(Serialize)]
@@ -40,7 +41,7 @@ struct OwnedEntry {
 
 impl Key {
     /// The key of this boot, with modules at `modules`. `None` where the boot has no identity.
-    pub fn of_boot(root: &Path, modules: Vec<(u64, u64)>) -> Option<Self> {
+    pub fn of_boot(root: &Path, modules: BTreeMap<String, u64>) -> Option<Self> {
         let boot_id = fs::read_to_string(root.join("proc/sys/kernel/random/boot_id")).ok()?;
         Some(Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -63,7 +64,11 @@ pub fn keep(root: &Path, key: &Key, facts: &Facts) {
     let dir = directory(root);
     let keep = || -> Option<()> {
         if !dir.is_dir() {
-            fs::DirBuilder::new().mode(0o700).create(&dir).ok()?;
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&dir)
+                .ok()?;
         }
         // Created with mode 0600.
         let mut temporary = tempfile::NamedTempFile::new_in(&dir).ok()?;
@@ -99,7 +104,7 @@ mod tests {
         Key {
             version: "1".into(),
             boot_id: boot.into(),
-            modules: vec![(1, 2)],
+            modules: BTreeMap::from([("xfs".into(), 2)]),
         }
     }
 
@@ -111,9 +116,7 @@ mod tests {
     }
 
     fn root() -> tempfile::TempDir {
-        let root = tempfile::tempdir().unwrap();
-        fs::create_dir(root.path().join("run")).unwrap();
-        root
+        tempfile::tempdir().unwrap()
     }
 
     #[test]
@@ -124,7 +127,7 @@ mod tests {
         assert_eq!(kept(root.path(), &key("a")), Some(facts()));
         assert_eq!(kept(root.path(), &key("b")), None);
         let other_modules = Key {
-            modules: vec![(1, 3)],
+            modules: BTreeMap::from([("xfs".into(), 3)]),
             ..key("a")
         };
         assert_eq!(kept(root.path(), &other_modules), None);

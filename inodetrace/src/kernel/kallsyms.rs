@@ -166,6 +166,22 @@ impl Kallsyms {
         &self.modules
     }
 
+    /// Modules and the address of the first symbol of each. Code that the kernel makes at run time
+    /// (BPF programs, trampolines, kprobe slots) is listed like a module's, and is none.
+    pub fn modules_at(&self) -> BTreeMap<String, u64> {
+        let mut found = BTreeMap::new();
+        for entry in self.entries.iter().filter(|e| e.module != 0) {
+            let Some(name) = self.modules.get(usize::from(entry.module) - 1) else {
+                continue;
+            };
+            if name != "bpf" && !name.starts_with("__builtin__") {
+                let first: &mut u64 = found.entry(name.clone()).or_insert(entry.address);
+                *first = entry.address.min(*first);
+            }
+        }
+        found
+    }
+
     /// Address ranges that hold the modules' code. Modules do not say how large their sections
     /// are, so each range ends a page after its last symbol's start, or at the next symbol.
     pub fn module_text(&self) -> Vec<(u64, u64)> {
