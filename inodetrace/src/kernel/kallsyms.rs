@@ -349,6 +349,19 @@ ffffffffc0200000 t evict\t[other]
     }
 
     #[test]
+    fn what_the_kernel_makes_at_run_time_is_no_module() {
+        let text = format!(
+            "{TEXT}ffffffffc0300000 t bpf_prog_6deef7357e7b4530_evict\t[bpf]\n\
+             ffffffffc0301000 t kprobe_optinsn_page\t[__builtin__kprobes]\n"
+        );
+        let all = Kallsyms::parse(text).unwrap();
+        let found = all.modules_at();
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        assert_eq!(names, ["other", "xfs"]);
+        assert_eq!(found["xfs"], 0xffff_ffff_c010_0010);
+    }
+
+    #[test]
     fn hidden_addresses_are_told_from_no_symbols() {
         let hidden = "0000000000000000 T _stext\n0000000000000000 t evict\n";
         assert!(matches!(

@@ -137,7 +137,15 @@ fn missing(state: &State, theme: Theme) -> Line<'static> {
     }
     spans.push(Span::raw(dot));
     match losses.as_slice() {
-        [] => spans.push(Span::raw("losses: none")),
+        [] => {
+            let caveats = &state.picture().caveats;
+            let unknown = caveats.contains(&Caveat::MissedProbesUnknown);
+            spans.push(Span::raw(if unknown {
+                "losses: none seen"
+            } else {
+                "losses: none"
+            }));
+        }
         [first, rest @ ..] => {
             let more = match rest.len() {
                 0 => String::new(),
