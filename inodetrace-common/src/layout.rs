@@ -50,7 +50,7 @@ pub const SITES: usize = 12;
 /// found no room.
 pub const DEFAULT_SLOTS: u32 = 1024;
 /// Slots tried after the one a device number hashes to before a superblock counts under slot 0.
-pub const SLOT_PROBES: u32 = 8;
+pub const SLOT_PROBES: u32 = 64;
 /// Histograms by default (a power of two): one per site, superblock and kind that had a sample.
 pub const DEFAULT_HISTS: u32 = 512;
 /// As [`SLOT_PROBES`], for histograms.
@@ -195,8 +195,12 @@ pub struct TaskState {
     pub shutdown: u64,
     /// Non-zero inside `prune_icache_sb()`.
     pub pruning: u32,
+    /// Unused.
+    pub pad: u32,
+    /// `s_inode_list_lock` of the superblock of `phase`.
+    pub phase_lock: u64,
     /// Pads the state to a power of two.
-    pub pad: [u32; 9],
+    pub pad2: [u64; 3],
 }
 
 /// A site and a slot in one word; never 0.

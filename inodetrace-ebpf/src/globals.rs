@@ -58,6 +58,9 @@ globals! {
     evict_guards_wb: u32 = EVICT_GUARDS_WB;
     /// `evict()` and `alloc` note themselves as the thread's phase.
     track_phase: u32 = TRACK_PHASE;
+    /// The removal from the hash is inlined into `evict()`, so a wait for its lock belongs there
+    /// when that is what the thread last began.
+    hash_by_phase: u32 = HASH_BY_PHASE;
     /// Bit `role`: the exits of that role's function are probed.
     exit_probed: u32 = EXIT_PROBED;
     /// Hold times are wanted.

@@ -11,15 +11,16 @@ pub(crate) fn shutdown_entry(sb: u64) {
     }
 }
 
-/// Exit of `generic_shutdown_super`.
+/// Exit of `generic_shutdown_super`; a kretprobe has no arguments and takes what was noted.
 #[inline(always)]
-pub(crate) fn shutdown_exit() {
-    if let Some(task) = task::current() {
-        let sb = task.shutdown;
-        task.shutdown = 0;
-        if sb != 0 {
-            retire(sb);
-        }
+pub(crate) fn shutdown_exit(sb: Option<u64>) {
+    let noted = match task::current() {
+        Some(task) => core::mem::take(&mut task.shutdown),
+        None => 0,
+    };
+    let sb = sb.unwrap_or(noted);
+    if sb != 0 {
+        retire(sb);
     }
 }
 

@@ -106,7 +106,18 @@ exit!(
 entry!(insert_locked_entry_f, insert_locked_entry_k, |R, inode = 0| {
     sites::insert_locked_entry::<R>(inode)
 });
-exit!(insert_locked_exit_f, insert_locked_exit_k, args 1, sites::insert_locked_exit);
+#[fexit]
+fn insert_locked_exit_f(ctx: FExitContext) -> i32 {
+    // SAFETY: the argument of the traced function, with the type that the plan has checked.
+    unsafe { sites::insert_locked_exit_with::<Typed>(word!(ctx, 0), word!(ctx, 1)) };
+    0
+}
+
+#[kretprobe]
+fn insert_locked_exit_k(ctx: RetProbeContext) -> u32 {
+    sites::insert_locked_exit(ctx.ret::<u64>());
+    0
+}
 
 entry!(insert5_entry_f, insert5_entry_k, |R, inode = 0| sites::insert5_entry::<R>(inode));
 exit!(insert5_exit_f, insert5_exit_k, args 5, sites::insert5_exit);
@@ -157,11 +168,17 @@ exit!(
 );
 
 entry!(shutdown_super_entry_f, shutdown_super_entry_k, |R, sb = 0| lifetime::shutdown_entry(sb));
-exit!(
-    shutdown_super_exit_f,
-    shutdown_super_exit_k,
-    lifetime::shutdown_exit()
-);
+#[fexit]
+fn shutdown_super_exit_f(ctx: FExitContext) -> i32 {
+    lifetime::shutdown_exit(Some(word!(ctx, 0)));
+    0
+}
+
+#[kretprobe]
+fn shutdown_super_exit_k(_ctx: RetProbeContext) -> u32 {
+    lifetime::shutdown_exit(None);
+    0
+}
 
 entry!(prune_entry_f, prune_entry_k, |R| lifetime::prune_entry());
 exit!(prune_exit_f, prune_exit_k, lifetime::prune_exit());

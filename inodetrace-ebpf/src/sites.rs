@@ -7,7 +7,7 @@ use inodetrace_common::{
 };
 
 use crate::{
-    account::{count, counters, lose, pass, slot_of},
+    account::{OTHER, count, counters, lose, pass, slot_of},
     filter, globals, hist,
     maps::SLOTS,
     read::Read,
@@ -30,12 +30,13 @@ pub(crate) mod role {
 }
 
 #[inline(always)]
-fn note_phase(site: Site, slot: u32, counters: Option<*mut inodetrace_common::Counters>) {
+fn note_phase(site: Site, sb: u64, slot: u32, counters: Option<*mut inodetrace_common::Counters>) {
     if globals::track_phase() == 0 {
         return;
     }
     let Some(task) = task::enter() else { return };
     task.phase = frame(site as u32, slot);
+    task.phase_lock = sb + u64::from(globals::sb_s_inode_list_lock());
     if matches!(site, Site::Evict)
         && task.pruning != 0
         && let Some(counters) = counters
@@ -55,7 +56,10 @@ pub(crate) unsafe fn evict<R: Read>(inode: u64) {
         return;
     }
     // SAFETY: by the caller's promise.
-    let slot = unsafe { slot_of::<R>(R::u64(inode, globals::inode_i_sb())) };
+    let (sb, slot) = unsafe {
+        let sb = R::u64(inode, globals::inode_i_sb());
+        (sb, slot_of::<R>(sb))
+    };
     let Some(counters) = counters(slot) else {
         return;
     };
@@ -77,7 +81,7 @@ pub(crate) unsafe fn evict<R: Read>(inode: u64) {
             count(counters, calls(Site::WbListDel));
         }
     }
-    note_phase(Site::Evict, slot, Some(counters));
+    note_phase(Site::Evict, sb, slot, Some(counters));
 }
 
 /// Construction of an inode of the superblock at `sb`.
@@ -92,7 +96,7 @@ pub(crate) unsafe fn alloc<R: Read>(sb: u64) {
         return;
     };
     count(counters, calls(Site::Alloc));
-    note_phase(Site::Alloc, slot, None);
+    note_phase(Site::Alloc, sb, slot, None);
 }
 
 /// Whether hold times are measured at the function of `ROLE`: only where every entry takes the
@@ -192,7 +196,19 @@ pub(crate) unsafe fn insert_locked_entry<R: Read>(inode: u64) {
     enter::<{ role::INSERT_LOCKED }>(Site::HashInsert, slot, globals::inode_hash_lock(), inode);
 }
 
-/// Exit of `insert_inode_locked`, which returns 0 or `-EBUSY`.
+/// Exit of `insert_inode_locked`, which returns 0 or `-EBUSY`, where the arguments are there: it
+/// may have dropped another inode on its way and so have lost its note.
+#[inline(always)]
+pub(crate) unsafe fn insert_locked_exit_with<R: Read>(inode: u64, ret: u64) {
+    let _ = leave::<{ role::INSERT_LOCKED }>(Site::HashInsert);
+    if ret as i32 == 0 && filter::wanted() {
+        // SAFETY: by the caller's promise.
+        let slot = unsafe { slot_of::<R>(R::u64(inode, globals::inode_i_sb())) };
+        pass::<{ Site::HashInsert as usize }, { role::INSERT_LOCKED }>(slot);
+    }
+}
+
+/// The same where there are none.
 #[inline(always)]
 pub(crate) fn insert_locked_exit(ret: u64) {
     let noted = task::current().map_or(0, |task| task.frame);
@@ -355,9 +371,19 @@ macro_rules! orphan {
                 return;
             }
             // SAFETY: by the caller's promise.
-            let slot = unsafe { slot_of::<R>(R::u64(inode, globals::inode_i_sb())) };
+            let (sb, slot) = unsafe {
+                let sb = R::u64(inode, globals::inode_i_sb());
+                (sb, slot_of::<R>(sb))
+            };
             pass::<{ $site as usize }, { $role }>(slot);
-            let info = SLOTS.get(slot).map_or(0, |slot| slot.fs_info);
+            let info = match SLOTS.get(slot) {
+                Some(known) if slot != OTHER => known.fs_info,
+                // SAFETY: the helper checks the address.
+                _ => unsafe {
+                    bpf_probe_read_kernel((sb + u64::from(globals::sb_s_fs_info())) as *const u64)
+                }
+                .unwrap_or(0),
+            };
             enter::<{ $role }>(
                 $site,
                 slot,

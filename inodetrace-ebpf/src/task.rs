@@ -25,7 +25,8 @@ fn entry() -> Option<(u32, &'static mut TaskState)> {
 pub(crate) fn enter() -> Option<&'static mut TaskState> {
     let (tid, state) = entry()?;
     if state.owner != tid {
-        if state.frame | state.outer | state.pruning != 0 {
+        let inside = state.frame | state.outer | state.pruning != 0;
+        if inside || state.wait_lock | state.shutdown != 0 {
             lose(loss::UNMATCHED);
         }
         state.frame = 0;
@@ -35,6 +36,11 @@ pub(crate) fn enter() -> Option<&'static mut TaskState> {
         state.wait_lock = 0;
         state.shutdown = 0;
         state.owner = tid;
+    } else if state.wait_lock != 0 {
+        // No site is entered within the own thread's wait: the end of that wait was not seen.
+        lose(loss::UNMATCHED);
+        state.wait_lock = 0;
+        state.wait_depth = 0;
     }
     Some(state)
 }

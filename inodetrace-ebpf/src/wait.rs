@@ -11,9 +11,7 @@ use inodetrace_common::{
 
 use crate::{
     account::{add, counters, lose},
-    globals, hist,
-    maps::SLOTS,
-    task,
+    globals, hist, task,
 };
 
 /// The site and slot that a wait for `lock` belongs to.
@@ -43,10 +41,10 @@ fn attribute(task: &TaskState, lock: u64) -> Option<(u32, u32)> {
         let (phase, slot) = frame_parts(task.phase);
         let evict = phase == Site::Evict as u32;
         if hash {
-            return evict.then_some((Site::HashRemove as u32, slot));
+            let inlined = globals::hash_by_phase() != 0;
+            return (evict && inlined).then_some((Site::HashRemove as u32, slot));
         }
-        let sb = SLOTS.get(slot)?.sb;
-        if sb != 0 && lock == sb + u64::from(globals::sb_s_inode_list_lock()) {
+        if lock == task.phase_lock {
             let site = if evict {
                 Site::SbListDel
             } else {

@@ -14,7 +14,7 @@ use crate::{
     plan::{self, AttachChoice, Plan, PlanOptions, Status},
     prerequisites::{self, Lockdown},
     sites::{analysis::Analysis, collect::collect},
-    vocab::SiteExt as _,
+    vocab::{Lock, Site, SiteExt as _},
 };
 
 /// This machine.
@@ -75,7 +75,7 @@ impl Backend for Machine {
         }
         let facts = self.facts(&sources);
         let options = PlanOptions {
-            sites: request.sites.clone(),
+            sites: with_siblings(&request.sites),
             hold: request.hold == Hold::Span,
             attach: match request.probe {
                 ProbeMode::Auto => AttachChoice::Auto,
@@ -158,6 +158,22 @@ impl Machine {
     }
 }
 
+/// The sites asked for, and those that share a lock with them: to which of them a wait belongs can
+/// be told only if the passes of all are seen. The passes tell where a thread is that waits in a
+/// section without a function of its own.
+fn with_siblings(asked: &[Site]) -> Vec<Site> {
+    let locks: Vec<_> = asked.iter().filter_map(|site| site.lock()).collect();
+    let by_phase = locks
+        .iter()
+        .any(|lock| matches!(lock, Lock::SbInodes | Lock::InodeHash));
+    let wanted = |site: &Site| match site.lock() {
+        _ if asked.contains(site) => true,
+        Some(lock) => locks.contains(&lock),
+        None => by_phase,
+    };
+    Site::ALL.into_iter().filter(wanted).collect()
+}
+
 /// A program's error in a line. The verifier's log has thousands; the reason is in its last ones.
 fn brief(error: &ProgramError) -> String {
     let ProgramError::LoadError {
@@ -183,4 +199,22 @@ fn is_statistics(line: &str) -> bool {
     ["processed", "verification time", "stack depth"]
         .iter()
         .any(|word| line.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sites_that_share_a_lock_are_seen_together() {
+        let all = with_siblings(&[Site::SbListDel]);
+        for site in [Site::SbListAdd, Site::SbListDel, Site::Evict, Site::Alloc] {
+            assert!(all.contains(&site), "{}", site.id());
+        }
+        assert!(!all.contains(&Site::HashInsert) && !all.contains(&Site::OrphanAdd));
+        assert_eq!(with_siblings(&[Site::Evict]), [Site::Evict]);
+        let orphan = [Site::OrphanAdd, Site::OrphanDel];
+        assert_eq!(with_siblings(&[Site::OrphanDel]), orphan);
+        assert_eq!(with_siblings(&Site::ALL), Site::ALL);
+    }
 }

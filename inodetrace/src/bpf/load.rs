@@ -110,10 +110,13 @@ pub(super) fn load(
         )
     });
     let inlined = plan.probes.iter().any(|p| p.section.is_some());
+    // Where every removal is a call of the function, its frame tells; the phase could only err.
+    let has = |role| plan.probes.iter().any(|p| p.role == role);
+    let hash_by_phase = !has(Role::RemoveHash) || has(Role::RemoveHashSection);
     let prunes = plan.probes.iter().any(|p| p.role == Role::Prune);
     let (comm_low, comm_high) = comm_words(options.comm.as_deref().unwrap_or_default());
 
-    let u32s: [(&str, u32); 26] = [
+    let u32s: [(&str, u32); 27] = [
         ("INODE_I_SB", g.inode_i_sb),
         ("INODE_I_LOCK", g.inode_i_lock),
         // `pprev` is the second word of the `hlist_node`.
@@ -139,6 +142,7 @@ pub(super) fn load(
         ("EVICT_GUARDS_WB", u32::from(g.evict_guards_wb)),
         ("TRACK_PHASE", u32::from(waits || prunes || inlined)),
         ("EXIT_PROBED", mask(|p| p.exit)),
+        ("HASH_BY_PHASE", u32::from(hash_by_phase)),
         ("MEASURE_HOLD", u32::from(options.hold)),
         ("FILTER_BY_COMM", u32::from(options.comm.is_some())),
     ];

@@ -105,6 +105,14 @@ impl<'a> Builder<'a> {
         if !self.asked(site) {
             return Ok(point);
         }
+        // One trampoline program serves one function.
+        let taken = self.probes.iter().any(|p| {
+            p.role == want.role && p.attach == Attach::Fentry && p.address != target.address
+        });
+        let attach = match target.attach {
+            Attach::Fentry if taken && self.features.kprobe => Attach::Kprobe,
+            attach => attach,
+        };
         let there = self
             .probes
             .iter_mut()
@@ -121,7 +129,7 @@ impl<'a> Builder<'a> {
                 role: want.role,
                 function: target.function,
                 address: target.address,
-                attach: target.attach,
+                attach,
                 entry: want.entry,
                 exit: want.exit,
                 entry_takes_lock: want.entry_takes_lock,

@@ -226,6 +226,17 @@ impl Unit {
                 return Some(self.place(jump.ip()));
             }
         }
+        // Code may end in breakpoints as filler, but nothing jumps to filler.
+        for instruction in self.instructions.values() {
+            if let Next::Within(to, _) = self.next(instruction)
+                && self
+                    .instructions
+                    .get(&to)
+                    .is_some_and(|i| i.mnemonic() == Mnemonic::Int3)
+            {
+                return Some(self.place(to));
+            }
+        }
         let mut previous_ends = true;
         for instruction in self.instructions.values() {
             let is_int3 = instruction.mnemonic() == Mnemonic::Int3;

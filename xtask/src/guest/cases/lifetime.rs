@@ -9,6 +9,9 @@ use crate::guest::{Case, step};
 
 /// Files of the first and of the second superblock.
 const FILES: [u64; 2] = [300, 500];
+/// Superblocks in between, all with the same device number, and the files of each.
+const CYCLES: usize = 20;
+const CYCLE_FILES: u64 = 7;
 
 pub(super) fn cases() -> Vec<Case> {
     vec![Case {
@@ -22,6 +25,12 @@ pub(super) fn cases() -> Vec<Case> {
                  mount -t tmpfs gone /tmp/gone
                  guest-workload churn --dir /tmp/gone --files {first}
                  umount /tmp/gone
+                 i=0; while [ $i -lt {CYCLES} ]; do
+                     mount -t tmpfs gone /tmp/gone
+                     guest-workload churn --dir /tmp/gone --files {CYCLE_FILES}
+                     umount /tmp/gone
+                     i=$((i+1))
+                 done
                  mount -t tmpfs gone /tmp/gone
                  guest-workload churn --dir /tmp/gone --files {second}"
             );
@@ -48,7 +57,11 @@ fn check(evidence: &Evidence) -> anyhow::Result<()> {
     file.check_no_losses()?;
     // evict() is called for the files, and for the root directory when the superblock goes away.
     let [first, second] = FILES;
-    for (gone, expected) in [(true, first + 1), (false, second)] {
+    for (number, gone, expected) in [
+        (1, true, first + 1),
+        (CYCLES, true, CYCLE_FILES + 1),
+        (1, false, second),
+    ] {
         let found: Vec<_> = file
             .series
             .iter()
@@ -56,8 +69,8 @@ fn check(evidence: &Evidence) -> anyhow::Result<()> {
             .filter(|s| s.calls == Some(expected))
             .collect();
         ensure!(
-            found.len() == 1,
-            "{} superblocks with gone = {gone} and {expected} evictions; evictions of tmpfs: {:?}",
+            found.len() == number,
+            "{} superblocks, expected {number}, with gone = {gone} and {expected} evictions; evictions of tmpfs: {:?}",
             found.len(),
             file.series
                 .iter()

@@ -5,6 +5,7 @@ mod counts;
 mod environment;
 mod errors;
 mod lifetime;
+mod selection;
 mod sites;
 mod together;
 
@@ -19,6 +20,7 @@ pub(crate) fn all() -> Vec<Case> {
         contention::cases(),
         lifetime::cases(),
         together::cases(),
+        selection::cases(),
         errors::cases(),
     ]
     .into_iter()
