@@ -56,7 +56,7 @@ pub const DEFAULT_HISTS: u32 = 512;
 /// As [`SLOT_PROBES`], for histograms.
 pub const HIST_PROBES: u32 = 16;
 /// Threads told apart; two threads whose ids are equal modulo this and that are inside a site at
-/// the same time cost a sample (counted as [`loss::UNMATCHED`]), never a count.
+/// the same time cost a sample, and where a kretprobe counts a count ([`loss::UNMATCHED`]).
 pub const TASK_SLOTS: u32 = 32768;
 
 /// `SbSlot::state`: nothing here yet.

@@ -19,7 +19,8 @@ Examples:
   inodetrace report run.json                          read a recording, no privileges needed
   sudo inodetrace sites                               what this kernel lets be observed
 
-Privileges: live, record and sites need root, or CAP_BPF, CAP_PERFMON, CAP_SYSLOG and CAP_SYS_RAWIO.
+Privileges: live, record and sites need root, or CAP_BPF, CAP_PERFMON, CAP_SYSLOG, CAP_SYS_RAWIO
+  and CAP_DAC_READ_SEARCH.
   report and completions need none.
 
 Not observed is not zero: a number that is not counted on this kernel is shown as – (null in JSON,

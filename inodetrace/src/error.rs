@@ -161,14 +161,11 @@ impl Error {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoPrivilege { missing } => format!(
-                "run it with sudo, or once: sudo setcap {}+ep $(command -v inodetrace)",
-                missing
-                    .iter()
-                    .map(|c| c.to_lowercase())
-                    .collect::<Vec<_>>()
-                    .join(",")
-            ),
+            Self::NoPrivilege { .. } => {
+                "run it with sudo, or once: sudo setcap cap_bpf,cap_perfmon,\
+                cap_syslog,cap_sys_rawio,cap_dac_read_search+ep $(command -v inodetrace)"
+                    .into()
+            }
             Self::NoBtf { .. } => "use a kernel built with CONFIG_DEBUG_INFO_BTF=y; the kernels \
                 of Debian 11 and later, Ubuntu 20.10 and later, Fedora 31 and later are"
                 .into(),
