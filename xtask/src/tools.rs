@@ -22,7 +22,11 @@ pub(crate) const BPF_LINKER: Tool = Tool {
     name: "bpf-linker",
     version: "0.13.0",
     arguments: &["--no-default-features", "--features", "llvm-22"],
-    environment: &[("LLVM_SYS_221_PREFIX", "/usr/lib/llvm-22")],
+    // Its build script looks for the libraries by the one, llvm-sys by the other.
+    environment: &[
+        ("LLVM_PREFIX", "/usr/lib/llvm-22"),
+        ("LLVM_SYS_221_PREFIX", "/usr/lib/llvm-22"),
+    ],
 };
 
 /// Checks what our dependencies may be. Without optimisation it is built in half the time, and
